@@ -1,0 +1,1 @@
+"""Source analyses: each returns a table and never writes on nodes."""

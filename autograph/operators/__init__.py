@@ -1,0 +1,1 @@
+"""What generated code calls: static or staged is decided here, value by value."""

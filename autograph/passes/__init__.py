@@ -1,0 +1,1 @@
+"""Source rewrites, gast to gast, one construct each."""

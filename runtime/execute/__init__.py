@@ -1,0 +1,1 @@
+"""Plans: a graph printed as source text, loaded, and run."""

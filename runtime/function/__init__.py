@@ -1,0 +1,1 @@
+"""Polymorphic and concrete functions: signatures, guards, cache, dispatch."""

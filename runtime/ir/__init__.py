@@ -1,0 +1,1 @@
+"""The intermediate representation: frozen graphs, their text form, their laws."""

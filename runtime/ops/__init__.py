@@ -1,0 +1,1 @@
+"""The op table, one frozen row per op, in families."""

@@ -1,0 +1,1 @@
+"""Graph to graph passes: pure functions, listed in order in the pipeline."""

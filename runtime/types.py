@@ -1,0 +1,226 @@
+"""Trace types: what is known of a value before the program runs, and their join.
+
+A lattice: `Unbound`; arrays of known dtype, shape and device; arrays with unknown axes; arrays of
+unknown rank; NumPy scalars; *weak* Python scalars (NEP 50); tuples of these; and at the top
+`ObjectType`, any Python value.  `join` never fails, it only gets less precise.
+
+A type is a claim that must be true of every value at run time; `describes` checks it, and the
+reference interpreter does so at every node.
+"""
+from __future__ import annotations
+
+import dataclasses
+import types as _types
+from typing import Any, Union
+
+import numpy as np
+
+
+@dataclasses.dataclass(frozen=True)
+class ArrayType:
+    """An ndarray (`scalar=False`) or a NumPy scalar (`scalar=True`, shape `()`).
+
+    shape: a tuple of sizes, `None` for an unknown one; or `None` for unknown rank.
+    device: "cpu" for NumPy, "cuda" for CuPy (which has no scalars: full reductions give 0-d arrays).
+    """
+
+    dtype: np.dtype[Any]
+    shape: tuple[int | None, ...] | None = None
+    scalar: bool = False
+    device: str = "cpu"
+
+    def __str__(self) -> str:
+        dims = "..." if self.shape is None else ", ".join("?" if n is None else str(n) for n in self.shape)
+        name = self.dtype.name if self.dtype.isnative else self.dtype.str
+        place = "" if self.device == "cpu" else f"@{self.device}"
+        return f"{name}{place}" if self.scalar else f"{name}[{dims}]{place}"
+
+
+@dataclasses.dataclass(frozen=True)
+class WeakType:
+    """A Python bool, int, float or complex whose value is not known: run as Python runs it."""
+
+    kind: str
+
+    def __str__(self) -> str:
+        return self.kind
+
+
+@dataclasses.dataclass(frozen=True)
+class TupleType:
+    """An exact tuple, or an instance of a namedtuple class, of known length."""
+
+    items: tuple[Type, ...]
+    cls: type = tuple
+
+    def __str__(self) -> str:
+        inner = ", ".join(map(str, self.items)) + ("," if len(self.items) == 1 else "")
+        return f"({inner})" if self.cls is tuple else f"{self.cls.__name__}({inner})"
+
+
+@dataclasses.dataclass(frozen=True)
+class ObjectType:
+    """Any Python value.  cls: its exact class where known; item: what iterating it yields, where known."""
+
+    cls: type | None = None
+    item: Type | None = None
+
+    def __str__(self) -> str:
+        name = "object" if self.cls is None else f"object<{self.cls.__module__}.{self.cls.__qualname__}>"
+        return name if self.item is None else f"{name} of {self.item}"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class StaticType:
+    """A value known while tracing.  Equal when the values have the same type and are equal or identical."""
+
+    value: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StaticType) and same_static(self.value, other.value)
+
+    def __hash__(self) -> int:
+        try:
+            return hash((type(self.value), self.value))
+        except TypeError:
+            return id(self.value)
+
+    def __str__(self) -> str:
+        return f"={self.value!r}"
+
+
+@dataclasses.dataclass(frozen=True)
+class UnboundType:
+    """The name has no value."""
+
+    def __str__(self) -> str:
+        return "unbound"
+
+
+@dataclasses.dataclass(frozen=True)
+class MaybeUnbound:
+    """Either unbound or a value of the inner type."""
+
+    type: Type
+
+    def __str__(self) -> str:
+        return f"unbound|{self.type}"
+
+
+Type = Union[ArrayType, WeakType, TupleType, ObjectType, StaticType, UnboundType, MaybeUnbound]
+OBJECT = ObjectType()
+UNBOUND = UnboundType()
+WEAK_BOOL, WEAK_INT, WEAK_FLOAT, WEAK_COMPLEX = map(WeakType, ("bool", "int", "float", "complex"))
+WEAK_OF: dict[type, WeakType] = {bool: WEAK_BOOL, int: WEAK_INT, float: WEAK_FLOAT, complex: WEAK_COMPLEX}
+
+
+def same_static(a: Any, b: Any) -> bool:
+    """Whether two static values are interchangeable: same type and identical, or equal all the way down.
+
+    NaN equals NaN and 0.0 differs from -0.0 here: a program can tell the latter two apart.
+    """
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, (tuple, frozenset)) and not isinstance(a, frozenset):
+        return len(a) == len(b) and all(map(same_static, a, b))
+    if isinstance(a, slice):
+        return same_static((a.start, a.stop, a.step), (b.start, b.stop, b.step))
+    if isinstance(a, (float, complex, np.floating, np.complexfloating)):
+        return repr(a) == repr(b)
+    if isinstance(a, (_types.FunctionType, type, _types.ModuleType)):
+        return False
+    try:
+        return bool(a == b)
+    except Exception:  # a user's __eq__ may do anything; "not the same" is always safe
+        return False
+
+
+def static_or_weak(t: Type) -> Type:
+    """The type without the static value: what a value of it is at run time."""
+    if not isinstance(t, StaticType):
+        return t
+    return type_of(t.value)
+
+
+def type_of(value: Any) -> Type:
+    """The most precise non-static type of a concrete Python value."""
+    cls = type(value)
+    if cls in WEAK_OF:
+        return WEAK_OF[cls]
+    if cls is np.ndarray:
+        return OBJECT_ARRAY(value) if value.dtype.hasobject else ArrayType(value.dtype, value.shape)
+    if isinstance(value, np.generic) and cls.__module__ == "numpy":
+        return ObjectType(cls) if value.dtype.kind in "OV" else ArrayType(value.dtype, (), scalar=True)
+    if cls is tuple or is_namedtuple(cls):
+        return TupleType(tuple(map(type_of, value)), cls)
+    if cls.__module__.partition(".")[0] == "cupy" and cls.__name__ == "ndarray":
+        return ArrayType(np.dtype(value.dtype), tuple(value.shape), device="cuda")
+    return ObjectType(cls)
+
+
+def OBJECT_ARRAY(value: np.ndarray[Any, Any]) -> Type:
+    """Arrays of Python objects run Python code per element: they are treated as objects."""
+    return ObjectType(type(value))
+
+
+def is_namedtuple(cls: type) -> bool:
+    """Whether `cls` is a direct product of namedtuple (or a subclass that adds only methods)."""
+    return issubclass(cls, tuple) and cls is not tuple and isinstance(getattr(cls, "_fields", None), tuple)
+
+
+def describes(t: Type, value: Any) -> bool:
+    """Whether the run-time `value` is what `t` claims."""
+    if isinstance(t, StaticType):
+        return same_static(t.value, value)
+    if isinstance(t, WeakType):
+        return type(value).__name__ == t.kind
+    if isinstance(t, ObjectType):
+        return t.cls is None or type(value) is t.cls
+    if isinstance(t, TupleType):
+        return type(value) is t.cls and len(value) == len(t.items) and all(map(describes, t.items, value))
+    if isinstance(t, UnboundType):
+        return type(value).__name__ == "UnboundMarker"
+    if isinstance(t, MaybeUnbound):
+        return type(value).__name__ == "UnboundMarker" or describes(t.type, value)
+    actual = type_of(value)
+    if not isinstance(actual, ArrayType) or (actual.dtype, actual.scalar, actual.device) != (t.dtype, t.scalar, t.device):
+        return False
+    assert actual.shape is not None
+    return t.shape is None or (
+        len(t.shape) == len(actual.shape) and all(n is None or n == m for n, m in zip(t.shape, actual.shape, strict=True))
+    )
+
+
+def join(a: Type, b: Type) -> Type:
+    """The least type that describes every value of both: where two paths meet."""
+    if a == b:
+        return a
+    if isinstance(a, (UnboundType, MaybeUnbound)) or isinstance(b, (UnboundType, MaybeUnbound)):
+        inner = [x.type if isinstance(x, MaybeUnbound) else x for x in (a, b) if not isinstance(x, UnboundType)]
+        return MaybeUnbound(static_or_weak(inner[0]) if len(inner) == 1 else join(inner[0], inner[1]))
+    a, b = static_or_weak(a), static_or_weak(b)
+    if a == b:
+        return a
+    if isinstance(a, TupleType) and isinstance(b, TupleType):
+        if a.cls is b.cls and len(a.items) == len(b.items):
+            return TupleType(tuple(map(join, a.items, b.items)), a.cls)
+        return ObjectType(a.cls) if a.cls is b.cls else OBJECT
+    if isinstance(a, ArrayType) and isinstance(b, ArrayType):
+        if (a.dtype, a.scalar, a.device) != (b.dtype, b.scalar, b.device):
+            return OBJECT
+        if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):
+            return ArrayType(a.dtype, None, a.scalar, a.device)
+        shape = tuple(n if n == m else None for n, m in zip(a.shape, b.shape, strict=True))
+        return ArrayType(a.dtype, shape, a.scalar, a.device)
+    if isinstance(a, ObjectType) and isinstance(b, ObjectType):
+        cls = a.cls if a.cls is b.cls else None
+        item = join(a.item, b.item) if cls is not None and a.item is not None and b.item is not None else None
+        return ObjectType(cls, item)
+    return OBJECT
+
+
+def numeric(t: Type) -> bool:
+    """Whether values of `t` are arrays, NumPy scalars or Python numbers."""
+    return isinstance(t, (ArrayType, WeakType)) or (isinstance(t, StaticType) and type(t.value) in WEAK_OF)
