@@ -1,0 +1,86 @@
+"""Boxes for names: `Cell` for names that inner functions share, and the marker of an unbound name.
+
+A `Cell` holds a real `types.CellType`, so plain closures and converted ones share the variable.
+"""
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any
+
+from runtime.errors import UnboundNameError
+
+
+class UnboundMarker:
+    """Stands for "this name has no value" where a value must be passed."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"<unbound {self.name!r}>"
+
+
+def unbound(name: str) -> UnboundMarker:
+    """The marker that the local name `name` has no value yet."""
+    return UnboundMarker(name)
+
+
+def unbound_error(name: str, *, free: bool = False) -> NameError:
+    """What Python raises when the local (or free) name is read without a value, in its own words."""
+    if free:
+        if sys.version_info >= (3, 11):
+            return NameError(f"cannot access free variable '{name}' where it is not associated with a value in enclosing scope")
+        return NameError(f"free variable '{name}' referenced before assignment in enclosing scope")
+    if sys.version_info >= (3, 11):
+        return UnboundNameError(f"cannot access local variable '{name}' where it is not associated with a value")
+    return UnboundNameError(f"local variable '{name}' referenced before assignment")
+
+
+def bound(value: Any, name: str) -> Any:
+    """`value`, unless it is the unbound marker: then UnboundLocalError, as Python would raise it."""
+    if isinstance(value, UnboundMarker):
+        raise unbound_error(name)
+    return value
+
+
+class Cell:
+    """A local variable that inner functions share and rebind: `.value` reads, writes and deletes it.
+
+    name: the variable's name, for the error of an unbound read.
+    value: its first value, or nothing when it has none yet.
+    cell: an existing cell to share instead of a new one.
+    """
+
+    __slots__ = ("cell", "name")
+
+    def __init__(self, name: str, *value: Any, cell: types.CellType | None = None) -> None:
+        self.name = name
+        self.cell = types.CellType(*value) if cell is None else cell
+
+    @property
+    def value(self) -> Any:
+        """The variable's value; reading it unbound raises what Python raises."""
+        try:
+            return self.cell.cell_contents
+        except ValueError:
+            raise unbound_error(self.name) from None
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        self.cell.cell_contents = value
+
+    @value.deleter
+    def value(self) -> None:
+        self.value  # noqa: B018  deleting an unbound name raises as reading it does
+        del self.cell.cell_contents
+
+    def set(self, value: Any) -> Any:
+        """Assign and return the value: what `:=` does where a statement can't stand."""
+        self.cell.cell_contents = value
+        return value
+
+    def __repr__(self) -> str:
+        return f"Cell({self.name!r})"
