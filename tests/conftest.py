@@ -1,0 +1,33 @@
+"""Marks and counts: `gpu` tests are skipped, and counted in the summary, where there is no device."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+
+import pytest
+
+NO_DEVICE = "needs CuPy and a CUDA device"
+
+
+@functools.cache
+def has_device() -> bool:
+    """Whether a real CuPy can reach a device: an import that works is not enough."""
+    try:
+        cupy = importlib.import_module("cupy")
+        return hasattr(cupy, "cuda") and cupy.cuda.runtime.getDeviceCount() > 0
+    except Exception:  # no CuPy, no driver, no device: each library layer has its own error
+        return False
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    marked = [item for item in items if item.get_closest_marker("gpu")]
+    if marked and not has_device():
+        for item in marked:
+            item.add_marker(pytest.mark.skip(reason=NO_DEVICE))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    skipped = terminalreporter.stats.get("skipped", [])
+    count = sum(NO_DEVICE in str(report.longrepr) for report in skipped)
+    terminalreporter.write_line(f"gpu tests not run: {count}")
