@@ -1,0 +1,42 @@
+"""2,000 random programs give what plain Python gives.  The long run is `python -m tests.property.fuzz`."""
+
+from __future__ import annotations
+
+import pathlib
+
+import pytest
+
+from tests.property import fuzz, programs
+
+CHUNK, PROGRAMS = 40, 2000
+
+
+@pytest.mark.parametrize("first", range(0, PROGRAMS, CHUNK))
+def test_programs(first: int, tmp_path: pathlib.Path) -> None:
+    problems = {seed: fuzz.check(seed, tmp_path) for seed in range(first, first + CHUNK)}
+    failed = {seed: problem for seed, problem in problems.items() if problem}
+    if not failed:
+        return
+    seed = min(failed)
+    shrunk = fuzz.shrink(programs.make(seed), tmp_path, limit=150)
+    pytest.fail(
+        f"{len(failed)} of {CHUNK} differ: {failed}\nprogram {seed}, shrunk:\n{shrunk}", pytrace=False
+    )
+
+
+def test_programs_are_repeatable_and_varied() -> None:
+    texts = [programs.make(seed).source for seed in range(200)]
+    assert texts == [programs.make(seed).source for seed in range(200)]
+    assert len(set(texts)) == len(texts)
+    for word in (
+        "while True:",
+        "break",
+        "continue",
+        "return",
+        "else:",
+        "for ",
+        "items.append",
+        "] +=",
+        "fill(",
+    ):
+        assert any(word in text.split("def program")[1] for text in texts), word
