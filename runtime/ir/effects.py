@@ -1,0 +1,50 @@
+"""What a node may do besides computing its outputs: the one place that passes and printers ask.
+
+A Python operator on a value whose class isn't known may run any code (`__add__`, `__bool__`), so its
+effect is that of a call, whatever the row says.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from runtime.ir.graph import Node
+from runtime.ir.opdef import EFFECT, PURE, WRITE, OpDef
+from runtime.types import ArrayType, ObjectType, StaticType, Type, WeakType
+
+_RANK = {PURE: 0, WRITE: 1, EFFECT: 2}
+# Ops that only hold references to their operands and run none of their code.
+_HOLDERS = frozenset({"py.tuple", "py.list", "py.is", "py.slice", "py.function", "py.bound", "py.expect", "py.check", "py.unpack"})
+_TAME = (list, dict, tuple, set, str, bytes, range, slice, type(None), frozenset)
+
+
+def tame(t: Type) -> bool:
+    """Whether operators on values of this type run no user code of their own."""
+    if isinstance(t, ObjectType):
+        return t.cls in _TAME
+    return isinstance(t, (ArrayType, WeakType, StaticType))
+
+
+def effect_of(node: Node, table: Mapping[str, OpDef]) -> str:
+    """PURE, WRITE or EFFECT, as `OpDef.effect`, but of this node with these operands and regions."""
+    if node.regions:
+        inner = [effect_of(n, table) for region in node.regions for n in region.nodes]
+        if any(region.diverges for region in node.regions) or node.op == "for":
+            return EFFECT
+        return max(inner, key=_RANK.__getitem__, default=PURE) if node.op == "cond" else EFFECT
+    row = table[node.op]
+    if node.op == "py.getattr" and isinstance(node.inputs[0].type, (ArrayType, WeakType)):
+        return PURE
+    if row.effect != PURE or node.op in _HOLDERS:
+        return row.effect
+    if "out" in node.keywords:
+        return WRITE
+    return PURE if all(tame(x.type) for x in node.inputs) else EFFECT
+
+
+def removable(node: Node, table: Mapping[str, OpDef]) -> bool:
+    """Whether the node may be dropped when nobody needs its outputs: no effect, and it can't raise."""
+    if node.regions:
+        return effect_of(node, table) == PURE and all(removable(n, table) for r in node.regions for n in r.nodes)
+    if node.op == "getitem" and isinstance(node.inputs[0].type, StaticType | ArrayType | WeakType) is False:
+        return type(node.inputs[0].type).__name__ == "TupleType"
+    return effect_of(node, table) == PURE and not table[node.op].raises

@@ -1,0 +1,85 @@
+"""What the Python ops of a plan do at run time, where no single Python expression says it."""
+from __future__ import annotations
+
+import itertools
+import types
+from typing import Any
+
+from runtime.boxes import Cell, bound
+from runtime.errors import GuardError
+from runtime.types import Type, describes, same_static
+
+__all__ = ["bound", "check_same", "expect", "make_function", "unpack"]
+
+
+def unpack(value: Any, before: int, after: int | None = None) -> tuple[Any, ...]:
+    """The items of `a, b = value` (after=None) or of `a, *rest, b = value`, with Python's own errors."""
+    if after is None:
+        items = tuple(itertools.islice(it := iter(value), before + 1))
+        if len(items) < before:
+            raise ValueError(f"not enough values to unpack (expected {before}, got {len(items)})")
+        if len(items) > before:
+            size = f", got {len(value)}" if type(value) in (list, tuple, dict) and _counts_in_message() else ""
+            raise ValueError(f"too many values to unpack (expected {before}{size})")
+        del it
+        return items
+    everything = list(value)
+    if len(everything) < before + after:
+        raise ValueError(f"not enough values to unpack (expected at least {before + after}, got {len(everything)})")
+    stop = len(everything) - after
+    return (*everything[:before], everything[before:stop], *everything[stop:])
+
+
+def _counts_in_message() -> bool:
+    """Whether this Python's own message counts the surplus (it does from 3.14 on)."""
+    try:
+        (_,) = [0, 0]
+    except ValueError as error:
+        return "got" in str(error)
+    return False
+
+
+def make_function(
+    code: types.CodeType,
+    namespace: dict[str, Any],
+    facts: tuple[Any, ...],
+    defaults: tuple[Any, ...] | None,
+    kwdefaults: dict[str, Any] | None,
+    *free: Any,
+) -> types.FunctionType:
+    """A plain Python function over `code`: the run-time twin of a function defined in a traced one.
+
+    facts: (name, qualname, doc, module, names of the free variables that are shared cells).
+    free: one value for each of `code.co_freevars`; a `Cell` shares its variable.
+    """
+    name, qualname, doc, module, shared = facts
+    cells = tuple(
+        v.cell if isinstance(v, Cell) and n in shared else types.CellType(v)
+        for n, v in zip(code.co_freevars, free, strict=True)
+    )
+    function = types.FunctionType(code, namespace, name, defaults, cells)
+    function.__kwdefaults__ = kwdefaults
+    function.__qualname__, function.__doc__, function.__module__ = qualname, doc, module
+    return function
+
+
+def check_same(value: Any, expected: Any, text: str) -> Any:
+    """`value`, which must still be what the trace relied on; GuardError naming it otherwise."""
+    if not same_static(value, expected):
+        raise GuardError(
+            f"{text} was changed by a call in the middle of the converted function",
+            why="its value is a constant of the trace, and the call may have happened after it was used",
+            fix="read it once before the call, or decorate with ag.do_not_convert",
+        )
+    return value
+
+
+def expect(value: Any, expected: Type, text: str) -> Any:
+    """`value`, which must still be of the type the trace relied on; GuardError naming it otherwise."""
+    if not describes(expected, value):
+        raise GuardError(
+            f"{text} was changed to another kind of value by a call in the middle of the converted function",
+            why=f"the trace relied on {expected}",
+            fix="read it once before the call, or decorate with ag.do_not_convert",
+        )
+    return value
