@@ -119,7 +119,7 @@ class Writer:
             lambda: f"({self.array(depth + 1)} {rng.choice(['+', '-', '*'])} {self.array(depth + 1)})",
             lambda: f"({self.array(depth + 1)} {rng.choice(['+', '*', '-', '/'])} {self.number(1)})",
             lambda: (
-                f"np.where({self.array(depth + 1)} > {self.number(1)}, {self.array(depth + 1)}, {self.number(1)})"
+                f"np.where({self.array(depth + 1)} > {self.number(1)}, {self.pick(ARRAYS)}, {self.number(1)})"
             ),
             lambda: f"{self.array(depth + 1)}.copy()",
             lambda: f"{self.pick(ARRAYS)}[::-1]",
