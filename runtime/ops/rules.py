@@ -1,0 +1,313 @@
+"""What type rules are made of: shapes, dtypes asked of NumPy, and the one guard around every rule.
+
+In: operand types.  Out: the type of the result.  What always holds: a rule made here either claims
+exactly what NumPy returns or returns `OBJECT`; it never raises (`exact` sees to that).
+
+Scalar or array: NumPy turns 0-d results of ufuncs and reductions into scalars, so a rule must know
+whether the rank is 0; where the rank is unknown the honest answer is mostly `OBJECT`.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Union
+
+import numpy as np
+
+from runtime.types import OBJECT, WEAK_INT, ArrayType, StaticType, TupleType, Type, WeakType, type_of
+
+Shape = Union[tuple[Union[int, None], ...], None]
+Rule = Callable[..., Type]
+
+NONE = StaticType(None)
+FALSE = StaticType(False)
+TRUE = StaticType(True)
+PYTHON_KINDS: dict[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
+WEAK_DTYPE = {
+    "bool": np.dtype(bool),
+    "int": np.dtype(int),
+    "float": np.dtype(float),
+    "complex": np.dtype(complex),
+}
+INTP = np.dtype(np.intp)
+BOOL = np.dtype(bool)
+NUMERIC_KINDS = "biufc"
+
+
+class Unknown(Exception):
+    """Inside a rule: nothing exact can be said of the result."""
+
+
+def exact(rule: Rule) -> Rule:
+    """The rule, made total: whatever goes wrong in it means "any value".
+
+    A rule asks NumPy by running it on tiny operands; what that raises, the run-time call raises too, and
+    a call that matches no signature likewise, so any exception here means just that no type is known.
+    """
+
+    @functools.wraps(rule)
+    def total(*operands: Type, **keywords: Type) -> Type:
+        try:
+            return rule(*operands, **keywords)
+        except Exception:  # see above
+            return OBJECT
+
+    return total
+
+
+def any_value(*_: Type, **__: Type) -> Type:
+    """The rule of ops whose result type depends on values: any Python value."""
+    return OBJECT
+
+
+def bare(t: Type) -> Type:
+    """The type with static knowledge dropped."""
+    return type_of(t.value) if isinstance(t, StaticType) else t
+
+
+def static(t: Type) -> Any:
+    """The value of a static operand (tuples of static operands included)."""
+    if isinstance(t, StaticType):
+        return t.value
+    if isinstance(t, TupleType) and t.cls is tuple:
+        return tuple(map(static, t.items))
+    raise Unknown
+
+
+def static_int(t: Type) -> int | None:
+    """The value of a static index-like operand; None when it is an integer not known yet."""
+    if isinstance(t, StaticType):
+        return int(t.value.__index__())
+    if t == WEAK_INT or (isinstance(t, ArrayType) and t.scalar and t.dtype.kind in "iu"):
+        return None
+    raise Unknown
+
+
+def is_none(t: Type | None) -> bool:
+    """Whether the operand is absent or the constant None."""
+    return t is None or (isinstance(t, StaticType) and t.value is None)
+
+
+def given_dtype(t: Type | None) -> np.dtype[Any] | None:
+    """The dtype a `dtype=` operand asks for, None when it asks for none."""
+    if t is None or is_none(t):
+        return None
+    found: np.dtype[Any] = np.dtype(static(t))
+    return found
+
+
+# -- results -------------------------------------------------------------------------------------
+
+
+def ndarray(dtype: Any, shape: Shape, device: str = "cpu") -> ArrayType:
+    """An array that stays one even when 0-d."""
+    dtype = np.dtype(dtype)
+    if dtype.hasobject:
+        raise Unknown
+    return ArrayType(dtype, shape, False, device)
+
+
+def scalar(dtype: Any, device: str = "cpu") -> Type:
+    """One element: a NumPy scalar, on the GPU a 0-d array."""
+    dtype = np.dtype(dtype)
+    if device != "cpu":
+        return ndarray(dtype, (), device)
+    if (
+        dtype.kind not in "biufcmM"
+    ):  # str and bytes scalars have their own length, void and object are no arrays
+        raise Unknown
+    return ArrayType(dtype.newbyteorder("="), (), True)
+
+
+def result(dtype: Any, shape: Shape, device: str = "cpu", *, positive_rank: bool = False) -> Type:
+    """What ufuncs and reductions return: a scalar where the shape is ()."""
+    if shape == ():
+        return scalar(dtype, device)
+    if shape is None and not positive_rank and device == "cpu":
+        raise Unknown
+    return ndarray(dtype, shape, device)
+
+
+def tuple_of(*items: Type) -> TupleType:
+    """An exact tuple of the given item types."""
+    return TupleType(tuple(items))
+
+
+# -- operands ------------------------------------------------------------------------------------
+
+
+def as_array(t: Type) -> ArrayType:
+    """The type of `np.asarray(operand)`."""
+    if isinstance(t, StaticType):
+        if isinstance(t.value, (list, dict, set)):
+            raise Unknown
+        got = type_of(np.asarray(t.value))
+        if not isinstance(got, ArrayType):
+            raise Unknown
+        return got
+    if isinstance(t, ArrayType):
+        return ArrayType(t.dtype, t.shape, False, t.device) if t.scalar else t
+    if isinstance(t, WeakType):
+        if t.kind == "int":  # a large one becomes uint64 or an object array
+            raise Unknown
+        return ArrayType(WEAK_DTYPE[t.kind], ())
+    if isinstance(t, TupleType):
+        return stack_of([as_array(item) for item in t.items])
+    raise Unknown
+
+
+def stack_of(items: Sequence[ArrayType]) -> ArrayType:
+    """The type of an array made of a sequence of equally shaped arrays."""
+    if not items:
+        return ArrayType(np.dtype(float), (0,))
+    if any(item.dtype.kind not in NUMERIC_KINDS for item in items) or any(i.device != "cpu" for i in items):
+        raise Unknown
+    shape: Shape = items[0].shape
+    for item in items:
+        shape = same_shape(shape, item.shape)
+    if shape is None:
+        raise Unknown
+    return ArrayType(np.result_type(*(item.dtype for item in items)), (len(items), *shape))
+
+
+def same_shape(a: Shape, b: Shape) -> Shape:
+    """The shape of both, given that they are equal at run time."""
+    if a is None or b is None:
+        return b if a is None else a
+    if len(a) != len(b):
+        raise Unknown
+    return tuple(same_size(n, m) for n, m in zip(a, b, strict=True))
+
+
+def same_size(n: int | None, m: int | None) -> int | None:
+    """The size of both, given that they are equal at run time."""
+    if n is not None and m is not None and n != m:
+        raise Unknown
+    return m if n is None else n
+
+
+def numeric_array(t: Type) -> ArrayType:
+    """`as_array` for operands of numeric dtype."""
+    got = as_array(t)
+    if got.dtype.kind not in NUMERIC_KINDS:
+        raise Unknown
+    return got
+
+
+def rank(a: ArrayType) -> int:
+    """The number of axes."""
+    return len(dims(a))
+
+
+def dims(a: ArrayType) -> tuple[int | None, ...]:
+    """The shape of an array of known rank."""
+    if a.shape is None:
+        raise Unknown
+    return a.shape
+
+
+def device_of(types: Iterable[Type]) -> str:
+    """Where an op on these operands runs; CPU arrays do not mix with GPU arrays."""
+    arrays = [t for t in types if isinstance(t, ArrayType)]
+    if all(t.device == "cpu" for t in arrays):
+        return "cpu"
+    if any(t.device == "cpu" and not t.scalar for t in arrays):
+        raise Unknown
+    return next(t.device for t in arrays if t.device != "cpu")
+
+
+# -- shapes --------------------------------------------------------------------------------------
+
+
+def broadcast_sizes(n: int | None, m: int | None) -> int | None:
+    """The size of an axis after broadcasting, given that it works at run time."""
+    if n == 1 or n == m:
+        return m
+    if m == 1:
+        return n
+    if n is None or m is None:
+        return m if n is None else n
+    raise Unknown
+
+
+def broadcast(shapes: Iterable[Shape]) -> Shape:
+    """The broadcast shape, None when the rank is unknown."""
+    out: tuple[int | None, ...] = ()
+    unknown = False
+    for shape in shapes:
+        if shape is None:
+            unknown = True
+            continue
+        width = max(len(out), len(shape))
+        pairs = zip((1,) * (width - len(out)) + out, (1,) * (width - len(shape)) + shape, strict=True)
+        out = tuple(broadcast_sizes(n, m) for n, m in pairs)
+    return None if unknown else out
+
+
+def normal_axis(axis: int, ndim: int) -> int:
+    """The axis counted from the front."""
+    if not -ndim <= axis < ndim:
+        raise Unknown
+    return axis % ndim
+
+
+def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """Axes as a tuple counted from the front; None means all."""
+    if axis is None:
+        return tuple(range(ndim))
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    out = tuple(normal_axis(a.__index__(), ndim) for a in axes)
+    if len(set(out)) != len(out):
+        raise Unknown
+    return out
+
+
+def product(sizes: Iterable[int | None]) -> int | None:
+    """The number of elements, None when unknown."""
+    total, unknown = 1, False
+    for n in sizes:
+        if n is None:
+            unknown = True
+        else:
+            total *= n
+    return None if unknown and total else total
+
+
+def size_of(a: ArrayType) -> int | None:
+    """The number of elements of an array, None when unknown."""
+    return None if a.shape is None else product(a.shape)
+
+
+# -- asking NumPy --------------------------------------------------------------------------------
+
+
+def quietly(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Run `fn` for its type only: no warnings, no floating-point errors."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return fn(*args, **kwargs)
+
+
+@functools.lru_cache(maxsize=4096)
+def probe_dtype(
+    fn: Callable[..., Any],
+    dtypes: tuple[tuple[np.dtype[Any], int], ...],
+    options: tuple[tuple[str, Any], ...],
+) -> Any:
+    """The dtype (or tuple of dtypes) of `fn` on arrays of one element of the given dtypes and ranks."""
+    got = quietly(fn, *(np.ones((1,) * ndim, dtype) for dtype, ndim in dtypes), **dict(options))
+    if isinstance(got, tuple):
+        return tuple(np.asarray(item).dtype for item in got)
+    return np.asarray(got).dtype
+
+
+def asked_dtype(fn: Callable[..., Any], *operands: ArrayType, ndim: int | None = None, **options: Any) -> Any:
+    """`probe_dtype` for operand types (`ndim`: rank to use instead of the operands' own)."""
+    if any(a.dtype.kind not in NUMERIC_KINDS for a in operands):
+        raise Unknown
+    ranks = [ndim if ndim is not None else rank(a) for a in operands]
+    return probe_dtype(
+        fn, tuple((a.dtype, n) for a, n in zip(operands, ranks, strict=True)), tuple(sorted(options.items()))
+    )
