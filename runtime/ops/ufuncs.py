@@ -59,14 +59,12 @@ def resolved(
     ufunc: np.ufunc, asked: tuple[Asked, ...], dtype: np.dtype[Any] | None, casting: Any
 ) -> tuple[np.dtype[Any], ...]:
     """The dtypes of the ufunc's outputs."""
-    outs = (None,) * ufunc.nout
-    signature = None if dtype is None else (None,) * ufunc.nin + (dtype,) * ufunc.nout
     if dtype is not None:
         # `dtype=` fixes the whole loop, which resolve_dtypes only does through the call itself.
         samples = [np.ones(0, a) if isinstance(a, np.dtype) else a(1) for a in asked]
         got = quietly(ufunc, *samples, dtype=dtype, casting=casting)
         return tuple(item.dtype for item in (got if isinstance(got, tuple) else (got,)))
-    found = ufunc.resolve_dtypes((*asked, *outs), signature=signature, casting=casting)
+    found = ufunc.resolve_dtypes((*asked, *(None,) * ufunc.nout), casting=casting)
     return tuple(found[ufunc.nin :])
 
 
