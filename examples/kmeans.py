@@ -8,7 +8,7 @@ import autograph as ag
 
 
 def kmeans(points, centres, rounds):
-    """Move `centres` (float[k, d]) in place to the means of their points (float[n, d]); labels and rounds used."""
+    """Move `centres` (float[k, d]) in place to their points' means; returns labels and rounds used."""
     labels = np.zeros(len(points), dtype=np.int64)
     for count in range(rounds):
         squares = ((points[:, None, :] - centres[None, :, :]) ** 2).sum(axis=2)

@@ -1,4 +1,4 @@
-"""Adaptive Runge-Kutta 4(5) (Fehlberg's coefficients): steps are rejected, the step size follows the error."""
+"""Adaptive Runge-Kutta 4(5), Fehlberg's coefficients: steps are rejected, the step size follows the error."""
 
 from __future__ import annotations
 
