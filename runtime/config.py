@@ -1,0 +1,129 @@
+"""Every setting of the project, in one typed table.
+
+In: the environment, once, at import; later assignments to `settings`.  Out: `settings`, an object with
+one attribute per row of `TABLE`.  A value of the wrong type or out of range is never stored: the error
+names all valid ones.  Nothing else in the project reads `os.environ`.
+"""
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+from collections.abc import Iterator, Mapping
+from typing import Union
+
+from runtime.errors import message
+
+Scalar = Union[bool, int]
+
+_BOOLS: dict[str, bool] = {"1": True, "true": True, "yes": True, "on": True,
+                           "0": False, "false": False, "no": False, "off": False}
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """One row: name, type, default, environment variable, what it does, and the least number allowed."""
+
+    name: str
+    type: type
+    default: Scalar
+    env: str
+    doc: str
+    least: int = 0
+
+    def valid(self) -> str:
+        """All valid values, in words."""
+        return "True or False" if self.type is bool else f"an integer, {self.least} or more"
+
+    def check(self, value: object) -> Scalar:
+        """`value` itself if it is valid; ValueError otherwise."""
+        if self.type is bool and isinstance(value, bool):
+            return value
+        if self.type is int and type(value) is int and value >= self.least:
+            return value
+        raise ValueError(message(f"{value!r} is not a value for the setting {self.name!r}", why=self.doc,
+                                 fix=f"give it {self.valid()}"))
+
+    def parse(self, text: str) -> Scalar:
+        """The value that the environment variable's text stands for; ValueError if none."""
+        word = text.strip().lower()
+        if self.type is bool and word in _BOOLS:
+            return _BOOLS[word]
+        if self.type is int and word.lstrip("+-").isdigit() and int(word) >= self.least:
+            return int(word)
+        valid = "one of " + ", ".join(_BOOLS) if self.type is bool else self.valid()
+        raise ValueError(message(f"the environment variable {self.env} is {text!r}", why=self.doc,
+                                 fix=f"set it to {valid}, or unset it"))
+
+
+TABLE: tuple[Setting, ...] = (
+    Setting("show_generated_frames", bool, False, "AUTOGRAPH_SHOW_GENERATED_FRAMES",
+            "Keep the frames of generated code in tracebacks."),
+    Setting("unroll_limit", int, 16, "AUTOGRAPH_UNROLL_LIMIT",
+            "Loops over a static range of at most this many items are unrolled; longer ones are staged."),
+    Setting("cache_size", int, 64, "AUTOGRAPH_CACHE_SIZE",
+            "Traces kept per function; the least recently used one goes first.", least=1),
+    Setting("warn_after_retraces", int, 0, "AUTOGRAPH_WARN_AFTER_RETRACES",
+            "Warn once per function when it has been traced again this often; 0 never warns."),
+    Setting("strict", bool, False, "AUTOGRAPH_STRICT",
+            "Raise where a function or a part of it would be left to plain Python."),
+)
+_ROWS: dict[str, Setting] = {row.name: row for row in TABLE}
+
+
+class Settings:
+    """The settings' current values, as attributes; an assignment is checked against the table."""
+
+    show_generated_frames: bool
+    unroll_limit: int
+    cache_size: int
+    warn_after_retraces: int
+    strict: bool
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        for row in TABLE:
+            text = environment.get(row.env)
+            setattr(self, row.name, row.default if text is None else row.parse(text))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        super().__setattr__(name, _row(name).check(value))
+
+    @contextlib.contextmanager
+    def override(self, **values: Scalar) -> Iterator[None]:
+        """Other values inside a `with` block; all of them are checked before any is stored.
+
+        >>> with settings.override(unroll_limit=4):
+        ...     settings.unroll_limit
+        4
+        """
+        for name, value in values.items():
+            _row(name).check(value)
+        before = {name: getattr(self, name) for name in values}
+        try:
+            for name, value in values.items():
+                setattr(self, name, value)
+            yield
+        finally:
+            for name, value in before.items():
+                setattr(self, name, value)
+
+    def __repr__(self) -> str:
+        return "Settings(" + ", ".join(f"{row.name}={getattr(self, row.name)!r}" for row in TABLE) + ")"
+
+
+def _row(name: str) -> Setting:
+    if name not in _ROWS:
+        raise ValueError(message(f"there is no setting {name!r}", fix="use one of " + ", ".join(_ROWS)))
+    return _ROWS[name]
+
+
+def table_text() -> str:
+    """The table for people: one line per setting with its value, default and environment variable."""
+    lines = []
+    for row in TABLE:
+        lines.append(f"{row.name} = {getattr(settings, row.name)!r}  (default {row.default!r}, {row.env})")
+        lines.append(f"    {row.doc}  Valid: {row.valid()}.")
+    return "\n".join(lines)
+
+
+settings = Settings(os.environ)

@@ -1,0 +1,343 @@
+"""Signatures: binding of arguments, their trace types, and how types of two calls generalise.
+
+In: a Python function and the arguments of a call.  Out: `Bound`, the arguments in canonical form
+(what can be positional is; `*args` expanded; defaults not filled in), and `Signature`, their trace
+types by name.
+
+What always holds: `argument_type(v)` describes `v`; `widen(a, b)` describes whatever `a` describes;
+equal signatures have the same `skeleton`.
+"""
+from __future__ import annotations
+
+import dataclasses
+import enum
+import inspect
+import types as _types
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from runtime.errors import SignatureError, Span
+from runtime.function.spec import TensorSpec
+from runtime.types import (
+    WEAK_OF,
+    ArrayType,
+    ObjectType,
+    StaticType,
+    TupleType,
+    Type,
+    WeakType,
+    is_namedtuple,
+    same_static,
+    type_of,
+)
+
+# A program can ask for each of these by identity or value only, so the value itself is the type.
+_STATIC_CLASSES: frozenset[type] = frozenset({
+    bool, int, float, complex, str, bytes, type(None), type(Ellipsis), type(NotImplemented), range,
+    _types.FunctionType, _types.BuiltinFunctionType, _types.ModuleType, type, np.ufunc,
+})
+_NUMBERS: frozenset[type] = frozenset({int, float, complex})
+
+
+@dataclasses.dataclass(frozen=True)
+class Bound:
+    """The arguments of one call in canonical form, with the parameter each belongs to."""
+
+    positional: tuple[Any, ...]
+    keywords: dict[str, Any]
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """All arguments: positional ones, then keywords in order."""
+        return (*self.positional, *self.keywords.values())
+
+
+@dataclasses.dataclass(frozen=True)
+class Signature:
+    """Names and trace types of the arguments of one trace, in canonical order."""
+
+    function: str
+    positional: tuple[tuple[str, Type], ...]
+    keywords: tuple[tuple[str, Type], ...] = ()
+
+    @property
+    def types(self) -> tuple[Type, ...]:
+        """The types alone: positional ones, then keywords."""
+        return tuple(t for _, t in (*self.positional, *self.keywords))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names alone: positional ones, then keywords."""
+        return tuple(name for name, _ in (*self.positional, *self.keywords))
+
+    @property
+    def keyword_names(self) -> tuple[str, ...]:
+        """Names of the arguments that are passed by name."""
+        return tuple(name for name, _ in self.keywords)
+
+    def with_types(self, types: Sequence[Type]) -> Signature:
+        """The same arguments with other types."""
+        n = len(self.positional)
+        return Signature(self.function, tuple(zip((k for k, _ in self.positional), types[:n], strict=True)),
+                         tuple(zip((k for k, _ in self.keywords), types[n:], strict=True)))
+
+    def skeleton(self) -> Hashable:
+        """What two signatures must share to be generalised into one."""
+        return len(self.positional), self.keyword_names, tuple(map(skeleton, self.types))
+
+    def unknowns(self) -> int:
+        """How much is left open: the most specific of several matching signatures has the least."""
+        return sum(map(unknowns, self.types))
+
+    def covers(self, exact: Signature) -> bool:
+        """Whether a call with the signature `exact` may be run by a trace with this one."""
+        return (len(self.positional) == len(exact.positional) and self.keyword_names == exact.keyword_names
+                and all(map(covers, self.types, exact.types)))
+
+    def __str__(self) -> str:
+        positional = [f"{name}: {show(t)}" for name, t in self.positional]
+        keywords = [f"{name}: {show(t)}" for name, t in self.keywords]
+        star = ["*"] if keywords else []
+        return f"{self.function}({', '.join(positional + star + keywords)})"
+
+
+class Binder:
+    """Binds arguments to the parameters of one function, without filling in defaults."""
+
+    def __init__(self, function: Callable[..., Any], name: str) -> None:
+        self.name = name
+        self.signature = inspect.signature(function, follow_wrapped=False)
+        parameters = self.signature.parameters.values()
+        kinds = inspect.Parameter
+        self.ordered = tuple(p.name for p in parameters if p.kind in (kinds.POSITIONAL_ONLY,
+                                                                      kinds.POSITIONAL_OR_KEYWORD))
+        self.by_name = frozenset(p.name for p in parameters if p.kind is kinds.POSITIONAL_OR_KEYWORD)
+        self.required = sum(p.default is kinds.empty for p in parameters if p.name in self.ordered)
+        self.variadic = next((p.name for p in parameters if p.kind is kinds.VAR_POSITIONAL), None)
+        self.keyword_only = tuple(p.name for p in parameters if p.kind is kinds.KEYWORD_ONLY)
+        self.plain = not any(p.default is kinds.empty for p in parameters if p.kind is kinds.KEYWORD_ONLY)
+
+    def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Bound | None:
+        """The canonical form of the arguments; None when Python would refuse the call.
+
+        A parameter given by name becomes positional when all before it are given, else it stays a
+        keyword: filling the gap would mean evaluating a default.
+        """
+        if not kwargs:
+            fits = self.required <= len(args) and (self.variadic is not None or len(args) <= len(self.ordered))
+            return Bound(args, {}) if fits and self.plain else None
+        try:
+            self.signature.bind(*args, **kwargs)
+        except TypeError:
+            return None
+        rest = dict(kwargs)
+        positional = list(args)
+        for name in self.ordered[len(args):]:
+            if name not in rest or name not in self.by_name:
+                break
+            positional.append(rest.pop(name))
+        # Keyword-only parameters have no order; what goes into **kwargs does, and the function sees it.
+        first = {name: rest.pop(name) for name in (*self.ordered, *self.keyword_only)
+                 if name in rest and (name in self.by_name or name in self.keyword_only)}
+        return Bound(tuple(positional), {**first, **rest})
+
+    def argument_names(self, count: int) -> tuple[str, ...]:
+        """Names of the first `count` positional arguments, `args[0]` for those in `*args`."""
+        named = self.ordered[:count]
+        return (*named, *(f"{self.variadic}[{i}]" for i in range(count - len(named))))
+
+    def signature_of(self, bound: Bound) -> Signature:
+        """The most precise signature of these arguments."""
+        names = self.argument_names(len(bound.positional))
+        return Signature(self.name, tuple(zip(names, map(argument_type, bound.positional), strict=True)),
+                         tuple((name, argument_type(value)) for name, value in bound.keywords.items()))
+
+
+def argument_type(value: Any) -> Type:
+    """The trace type of an argument: immutable values are static, arrays and objects are not.
+
+    Functions, classes and modules are static by identity.  Lists, dicts, other objects, subclasses of
+    ndarray and arrays of Python objects are left to Python at run time.
+    """
+    if isinstance(value, (TensorSpec, *_TYPES)):
+        return spec_type(value)
+    cls = type(value)
+    if cls in _STATIC_CLASSES or isinstance(value, (enum.Enum, np.dtype)):
+        return StaticType(value)
+    if cls is tuple or is_namedtuple(cls):
+        items = tuple(map(argument_type, value))
+        if cls is tuple and all(isinstance(item, StaticType) for item in items):
+            return StaticType(value)
+        return TupleType(items, cls)
+    if cls is slice or cls is frozenset:
+        parts = (value.start, value.stop, value.step) if cls is slice else tuple(value)
+        return StaticType(value) if isinstance(argument_type(parts), StaticType) else ObjectType(cls)
+    return type_of(value)
+
+
+_TYPES = (ArrayType, WeakType, TupleType, ObjectType, StaticType)
+
+
+def spec_type(spec: TensorSpec | Type) -> Type:
+    """The trace type that a `TensorSpec` (or a trace type given in its place) stands for."""
+    if not isinstance(spec, TensorSpec):
+        return spec
+    if spec.dtype is None:
+        raise SignatureError(f"{spec!r} has no dtype", why="a trace needs the dtype of each array",
+                             fix="give the TensorSpec a dtype, or pass an example array")
+    return ArrayType(spec.dtype, spec.shape)
+
+
+def show(t: Type) -> str:
+    """A type as it stands in a printed signature; functions and classes by name."""
+    if isinstance(t, StaticType) and isinstance(t.value, (_types.FunctionType, type, _types.ModuleType)):
+        return f"={t.value.__name__}"
+    if isinstance(t, TupleType):
+        inner = ", ".join(map(show, t.items)) + ("," if len(t.items) == 1 else "")
+        return f"({inner})" if t.cls is tuple else f"{t.cls.__name__}({inner})"
+    text = str(t)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def skeleton(t: Type) -> Hashable:
+    """A type without sizes and static values."""
+    if isinstance(t, ArrayType):
+        return t.dtype, None if t.shape is None else len(t.shape), t.scalar, t.device
+    if isinstance(t, WeakType):
+        return t.kind
+    if isinstance(t, TupleType):
+        return t.cls, tuple(map(skeleton, t.items))
+    if isinstance(t, StaticType):
+        return _value_skeleton(t.value)
+    if isinstance(t, ObjectType) and t.cls is not None and t.cls in _STATIC_CLASSES:
+        return t.cls.__name__
+    return t
+
+
+def _value_skeleton(value: Any) -> Hashable:
+    if type(value) is tuple:
+        return tuple, tuple(map(_value_skeleton, value))
+    return type(value).__name__ if type(value) in _STATIC_CLASSES else type(value)
+
+
+def unknowns(t: Type) -> int:
+    """How much a type leaves open, compared with the exact type of a value it describes."""
+    if isinstance(t, ArrayType):
+        return 32 if t.shape is None else sum(n is None for n in t.shape)
+    if isinstance(t, TupleType):
+        return sum(map(unknowns, t.items))
+    return 0 if isinstance(t, StaticType) else 1
+
+
+def covers(general: Type, exact: Type) -> bool:
+    """Whether `general` describes every argument whose exact type is `exact`."""
+    if isinstance(general, ArrayType) and isinstance(exact, ArrayType):
+        if (general.dtype, general.scalar, general.device) != (exact.dtype, exact.scalar, exact.device):
+            return False
+        if general.shape is None or general.shape == exact.shape:
+            return True
+        return exact.shape is not None and len(general.shape) == len(exact.shape) and all(
+            n is None or n == m for n, m in zip(general.shape, exact.shape, strict=True))
+    if isinstance(general, TupleType):
+        items = _items(exact)
+        return items is not None and general.cls is _tuple_class(exact) and len(items) == len(general.items) \
+            and all(map(covers, general.items, items))
+    if isinstance(general, WeakType) and isinstance(exact, StaticType):
+        return type(exact.value).__name__ == general.kind and type(exact.value) in WEAK_OF
+    if isinstance(general, ObjectType) and isinstance(exact, StaticType):
+        return general.cls is None or general.cls is type(exact.value)
+    return general == exact
+
+
+def _items(t: Type) -> tuple[Type, ...] | None:
+    """Item types of a tuple type or of a static tuple."""
+    if isinstance(t, TupleType):
+        return t.items
+    if isinstance(t, StaticType) and type(t.value) is tuple:
+        return tuple(map(StaticType, t.value))
+    return None
+
+
+def _tuple_class(t: Type) -> type:
+    return t.cls if isinstance(t, TupleType) else tuple
+
+
+def widen(new: Type, old: Type, everything: bool = False) -> Type:
+    """The type for a trace that serves `new` and whatever else differs as `old` does.
+
+    Sizes that differ become unknown, Python numbers that differ become weak.  Other static values stay
+    as `new` has them, unless `everything`: then they become objects of their class.
+    """
+    if new == old:
+        return new
+    if isinstance(new, ArrayType) and isinstance(old, ArrayType):
+        if new.shape is None or old.shape is None or len(new.shape) != len(old.shape):
+            return new
+        shape = tuple(n if n == m else None for n, m in zip(new.shape, old.shape, strict=True))
+        return ArrayType(new.dtype, shape, new.scalar, new.device)
+    mine, others = _items(new), _items(old)
+    if mine is not None and others is not None and len(mine) == len(others):
+        return TupleType(tuple(widen(a, b, everything) for a, b in zip(mine, others, strict=True)),
+                         _tuple_class(new))
+    if isinstance(new, StaticType):
+        if type(new.value) in _NUMBERS or (everything and type(new.value) in WEAK_OF):
+            return WEAK_OF[type(new.value)]
+        if everything or isinstance(old, ObjectType):
+            return ObjectType(type(new.value))
+    return new
+
+
+def alike(new: Type, old: Type) -> bool:
+    """Whether two types of one skeleton differ only in sizes and in the values of Python numbers,
+    or in which closure of one and the same code is passed."""
+    if isinstance(new, StaticType) and isinstance(old, StaticType):
+        a, b = new.value, old.value
+        if type(a) is tuple and type(b) is tuple:
+            return len(a) == len(b) and all(map(alike, map(StaticType, a), map(StaticType, b)))
+        return type(a) in _NUMBERS or same_static(a, b)
+    mine, others = _items(new), _items(old)
+    if mine is not None and others is not None:
+        return len(mine) == len(others) and all(map(alike, mine, others))
+    return True
+
+
+def same_code(new: Type, old: Type) -> bool:
+    """Whether both are functions made from the same code: a lambda written in a loop, say."""
+    return (isinstance(new, StaticType) and isinstance(old, StaticType)
+            and type(new.value) is type(old.value) is _types.FunctionType
+            and new.value is not old.value and new.value.__code__ is old.value.__code__)
+
+
+def check_input_signature(name: str, given: Signature, wanted: Mapping[str, TensorSpec | Type],
+                          span: Span | None = None) -> Signature:
+    """`given` with the types that `input_signature` promises; SignatureError naming what breaks it."""
+    types: list[Type] = []
+    for argument, actual in zip(given.names, given.types, strict=True):
+        if argument not in wanted:
+            raise _mismatch(name, given, wanted, f"the argument {argument!r} is not in it", span)
+        spec = wanted[argument]
+        if isinstance(spec, TensorSpec):
+            if not isinstance(actual, ArrayType) or not spec.accepts(actual):
+                raise _mismatch(name, given, wanted, f"the argument {argument!r} is {show(actual)}, not {spec!r}",
+                                span)
+            types.append(spec.type_for(actual))
+        elif covers(spec, actual):
+            types.append(spec)
+        else:
+            raise _mismatch(name, given, wanted, f"the argument {argument!r} is {show(actual)}, not {show(spec)}",
+                            span)
+    missing = [argument for argument in wanted if argument not in given.names]
+    if missing:
+        raise _mismatch(name, given, wanted, f"the argument {missing[0]!r} is not given", span)
+    return given.with_types(types)
+
+
+def _mismatch(name: str, given: Signature, wanted: Mapping[str, TensorSpec | Type], why: str,
+              span: Span | None) -> SignatureError:
+    promised = ", ".join(f"{key}: {spec!r}" if isinstance(spec, TensorSpec) else f"{key}: {show(spec)}"
+                         for key, spec in wanted.items())
+    return SignatureError(f"the arguments do not match the input_signature of {name!r}\n"
+                          f"  given:    {given}\n  promised: {name}({promised})", span=span, why=why,
+                          fix="pass what was promised, or loosen the input_signature")
