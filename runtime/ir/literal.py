@@ -17,6 +17,7 @@ the reader is given; what is written `@module:name` was found there under that n
               | "(" types ")" | class "(" types ")"               tuples and named tuples
               | "object" ["<" class ">"] ["of" type] | "=" literal | "unbound" ["|" type]
 """
+
 from __future__ import annotations
 
 import ast
@@ -49,19 +50,44 @@ from runtime.types import (
 )
 
 _NAMED_CLASSES = (
-    types.FunctionType, type, types.BuiltinFunctionType, types.MethodDescriptorType,
-    types.WrapperDescriptorType, types.ClassMethodDescriptorType, np.ufunc, type(np.sum),
+    types.FunctionType,
+    type,
+    types.BuiltinFunctionType,
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+    types.ClassMethodDescriptorType,
+    np.ufunc,
+    type(np.sum),
 )
 _MADE: dict[str, Any] = {
-    "complex": complex, "frozenset": frozenset, "slice": slice, "range": range, "unbound": UnboundMarker,
+    "complex": complex,
+    "frozenset": frozenset,
+    "slice": slice,
+    "range": range,
+    "unbound": UnboundMarker,
 }
 _SINGLETONS = {"None": None, "True": True, "False": False, "NotImplemented": NotImplemented}
 _TYPE_CLASSES = (ArrayType, WeakType, TupleType, ObjectType, StaticType, UnboundType, MaybeUnbound)
 # Words with a meaning of their own where an operand may stand; no value is given one of these names.
-RESERVED = frozenset({
-    *_SINGLETONS, "inf", "nan", "complex", "frozenset", "slice", "range", "np", "dtype", "type", "unbound",
-    "return", "diverges", "graph", "as",
-})
+RESERVED = frozenset(
+    {
+        *_SINGLETONS,
+        "inf",
+        "nan",
+        "complex",
+        "frozenset",
+        "slice",
+        "range",
+        "np",
+        "dtype",
+        "type",
+        "unbound",
+        "return",
+        "diverges",
+        "graph",
+        "as",
+    }
+)
 
 
 class LiteralWriter:
@@ -115,7 +141,7 @@ class LiteralWriter:
         return ", ".join(map(self.literal, values))
 
     def _dtype(self, dtype: np.dtype[Any]) -> str | None:
-        argument = repr(dtype)[len("dtype("):-1]
+        argument = repr(dtype)[len("dtype(") : -1]
         try:
             back = np.dtype(ast.literal_eval(argument))
         except (ValueError, SyntaxError, TypeError):
@@ -164,12 +190,13 @@ class LiteralWriter:
 
 
 def _numpy_scalar(value: np.generic) -> str | None:
-    name, kind = type(value).__name__, value.dtype.kind
+    kind = value.dtype.kind
+    name = "bool_" if kind == "b" else type(value).__name__  # NumPy 1 has no np.bool
     texts = []
     if kind in "biu":
         texts = [f"np.{name}({value.item()!r})"]
     elif kind == "f":
-        texts = [f"np.{name}({str(value)})", f"np.{name}({value.item()!r})", f"np.{name}({str(value)!r})"]
+        texts = [f"np.{name}({value!s})", f"np.{name}({str(value)!r})", f"np.{name}({value.item()!r})"]
     elif kind == "c":
         real, imag = value.real, value.imag
         parts = [f"{real!s}, {imag!s}", f"{real.item()!r}, {imag.item()!r}"]
@@ -277,7 +304,7 @@ class LiteralReader:
         try:
             if name == "dtype":
                 return self._dtype(args)
-            make: Any = _MADE.get(name) or getattr(np, name[len("np."):])
+            make: Any = _MADE.get(name) or getattr(np, name[len("np.") :])
             return make(*args)
         except (TypeError, ValueError, AttributeError, OverflowError) as error:
             scan.fail(f"{name}(...) can't be made: {error}")
@@ -296,7 +323,7 @@ class LiteralReader:
         return values
 
     def _object(self, scan: Scanner) -> Any:
-        index = int(scan.text[len("@obj"):])
+        index = int(scan.text[len("@obj") :])
         if index >= len(self.objects):
             scan.fail(f"the table of objects has {len(self.objects)} entries, {scan.text} is not among them")
         scan.advance()

@@ -4,6 +4,7 @@ In: a graph.  Out: a name for each of its values.  What always holds: names are 
 no keywords; they depend on the graph alone, so they are the same in every run; a value whose hint is
 an identifier that nothing else in its scope asks for gets exactly that hint.
 """
+
 from __future__ import annotations
 
 import keyword

@@ -3,6 +3,7 @@
 In: a line and its number.  Out: its tokens one by one.  What always holds: every error is a `GraphError`
 that gives line, column and the line's text with a caret.
 """
+
 from __future__ import annotations
 
 import re
@@ -40,7 +41,7 @@ class Scanner:
         left = self.text
         match = _TOKEN.match(self.line, self._stop)
         if match is None:
-            self.start = self._stop + len(self.line[self._stop:]) - len(self.line[self._stop:].lstrip(" "))
+            self.start = self._stop + len(self.line[self._stop :]) - len(self.line[self._stop :].lstrip(" "))
             self.fail("this character has no place here")
         self.kind = match.lastgroup or "end"
         self.text = match.group(self.kind)
@@ -71,7 +72,7 @@ class Scanner:
 
     def looks_at(self, text: str) -> bool:
         """Whether the token after the present one starts with `text`."""
-        return self.line[self._stop:].lstrip(" ").startswith(text)
+        return self.line[self._stop :].lstrip(" ").startswith(text)
 
     def expected(self, what: str) -> NoReturn:
         """Raise an error: something else stands here than should."""

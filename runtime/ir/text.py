@@ -17,6 +17,7 @@ In: a graph, or its text with the table of objects it refers to.  Out: the other
 A region is closed, so it is a scope of names of its own.  FUNCTION is left out where it is the graph's
 name, COLUMN where it is 0.  Constants and types are written as `runtime.ir.literal` says.
 """
+
 from __future__ import annotations
 
 import ast
@@ -67,7 +68,10 @@ class GraphPrinter:
     """Prints one graph; `node`, `operand` and `param` also serve viewers."""
 
     def __init__(
-        self, graph: Graph, objects: list[Any] | None = None, spans: bool = True,
+        self,
+        graph: Graph,
+        objects: list[Any] | None = None,
+        spans: bool = True,
         names: dict[Value, str] | None = None,
     ) -> None:
         self.graph, self.spans = graph, spans
@@ -300,7 +304,9 @@ class _Parser:
         return tuple(found)
 
     def arguments(
-        self, scan: Scanner, known: dict[str, Value],
+        self,
+        scan: Scanner,
+        known: dict[str, Value],
     ) -> tuple[tuple[Operand, ...], tuple[str, ...]]:
         inputs: list[Operand] = []
         keywords: list[str] = []

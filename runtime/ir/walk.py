@@ -4,18 +4,19 @@ In: graphs.  Out: their nodes, values and uses, copies with fresh values, or a v
 are the same.  What always holds: nothing here changes a graph (they are frozen); a copy shares no
 `Value` with its original except those that a substitution puts in.
 """
+
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from runtime.boxes import UnboundMarker
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.names import give_names, values_of
-from runtime.types import same_static
+from runtime.types import Type, same_static
 
 # Values that are compared by what they are; anything else is a reference and compared by identity.
 _BY_VALUE = (bool, int, float, complex, str, bytes, tuple, frozenset, slice, range, np.generic, np.dtype)
@@ -121,7 +122,9 @@ def _renamed(graph: Graph, swap: dict[Value, Value]) -> Graph:
 
     nodes = tuple(
         dataclasses.replace(
-            node, inputs=tuple(map(put, node.inputs)), outputs=tuple(swap[value] for value in node.outputs),
+            node,
+            inputs=tuple(map(put, node.inputs)),
+            outputs=tuple(swap[value] for value in node.outputs),
             regions=tuple(_renamed(region, swap) for region in node.regions),
         )
         for node in graph.nodes
@@ -158,7 +161,7 @@ def same_constant(a: Any, b: Any) -> bool:
     if isinstance(a, tuple) and isinstance(b, tuple):
         return type(a) is type(b) and len(a) == len(b) and all(map(same_constant, a, b))
     if not isinstance(a, _BY_VALUE):
-        return dataclasses.is_dataclass(a) and type(a).__module__ == "runtime.types" and bool(a == b)
+        return isinstance(a, get_args(Type)) and bool(a == b)
     return same_static(a, b)
 
 
@@ -209,7 +212,9 @@ class _Comparison:
     def operand(self, a: Operand, b: Operand) -> bool:
         if isinstance(a, Const) or isinstance(b, Const):
             return (
-                isinstance(a, Const) and isinstance(b, Const) and same_constant(a.value, b.value)
+                isinstance(a, Const)
+                and isinstance(b, Const)
+                and same_constant(a.value, b.value)
                 and not (self.names and a.name != b.name)
             )
         return self.pairs.get(a) is b
