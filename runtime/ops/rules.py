@@ -311,3 +311,19 @@ def asked_dtype(fn: Callable[..., Any], *operands: ArrayType, ndim: int | None =
     return probe_dtype(
         fn, tuple((a.dtype, n) for a, n in zip(operands, ranks, strict=True)), tuple(sorted(options.items()))
     )
+
+
+# -- calls ---------------------------------------------------------------------------------------
+
+
+def bind(order: str, operands: Sequence[Type], keywords: dict[str, Type]) -> dict[str, Type]:
+    """The operands by parameter name; `order` names the parameters."""
+    names = order.split()
+    if len(operands) > len(names) or not set(keywords) <= set(names[len(operands) :]):
+        raise Unknown
+    return dict(zip(names, operands, strict=False)) | keywords
+
+
+def static_or(t: Type | None, default: Any) -> Any:
+    """The static value of an operand, `default` where it is absent or NumPy's "no value" marker."""
+    return default if t is None else static(t)

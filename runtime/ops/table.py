@@ -12,9 +12,9 @@ from typing import Any
 
 from runtime.errors import GraphError
 from runtime.ir.opdef import OpDef
-from runtime.ops import operators, python, ufuncs
+from runtime.ops import indexing, operators, python, reduce, ufuncs
 
-FAMILIES = (python, operators, ufuncs)
+FAMILIES = (python, operators, ufuncs, reduce, indexing)
 
 
 def _collect() -> tuple[dict[str, OpDef], dict[Callable[..., Any], OpDef], dict[str, OpDef]]:
