@@ -1,0 +1,257 @@
+"""The command line: look at what is generated, run it, write it out.
+
+In: arguments as in `autograph --help`.  Out: text on standard output and an exit status: 0 done, 1 the
+function itself raised or a result differs, 2 the command is wrong (one line on standard error says how).
+It uses public names only, so whatever it shows a program can have too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import os
+import pathlib
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import autograph as ag
+from autograph import cli_show, demo
+from autograph.cli_target import CliError, arguments, one_line, python_function, target
+from runtime.execute.export import export
+from runtime.view.dot import dot
+from runtime.view.svg import svg
+
+TARGET_HELP = "FILE.py:function or module:function; a method is Class.method"
+ARGS_HELP = "Python literals (text in quotes), np.array(...), np.int64(27), .npy files, name=value"
+EPILOG = """\
+start here:
+  autograph demo                                         functions of installed packages, end to end
+  autograph show examples/collatz.py:collatz             the source beside what is generated from it
+  autograph graph examples/collatz.py:collatz "np.int64(27)"      the graph that is traced
+  autograph plan examples/collatz.py:collatz "np.int64(27)"       the function that runs
+  autograph run colorsys:rgb_to_hls 0.2 0.4 0.4          run it; also with .npy files
+  autograph COMMAND --help                               more on each, with examples
+
+exit status: 0 done, 1 the function raised or a result differs, 2 the command is wrong
+"""
+EXAMPLES = {
+    "show": """\
+examples:
+  autograph show examples/newton.py:newton
+  autograph show heapq:nsmallest | less        piped: plain text, one after the other
+  autograph show statistics:NormalDist.pdf     a method
+""",
+    "graph": """\
+A graph is traced for example arguments: their types count, and the values of plain Python ones.
+
+examples:
+  autograph graph examples/collatz.py:collatz "np.int64(27)"
+  autograph graph colorsys:hsv_to_rgb 0.1 0.5 0.9 --format dot | dot -Tpng > hsv.png
+  autograph graph examples/rnn.py:cell x.npy state.npy w.npy u.npy bias.npy --format svg -o cell.svg
+""",
+    "plan": """\
+The plan is the Python function that a graph is compiled to: what runs when the function is called.
+
+examples:
+  autograph plan examples/collatz.py:collatz "np.int64(27)"
+  autograph plan numpy.polynomial.polynomial:polyval "np.array([0.5, 2.0])" "np.array([1.0, 2.0, 3.0])"
+""",
+    "run": """\
+Prints the repr of the result. Values: 3, -0.5, "'text'", "[1, 2]", "np.array([1.0, 2.0])", data.npy.
+
+examples:
+  autograph run examples/collatz.py:collatz "np.int64(27)"
+  autograph run numpy.polynomial.chebyshev:chebval x.npy "[1.0, 0.5, 0.25]"
+  autograph run statistics:median "[3, 1, 2]" --check      beside plain Python; status 1 if they differ
+  autograph run FILE.py:f -- -1e3                          after --, a minus sign starts no option
+""",
+    "export": """\
+Writes the plan as a file that needs NumPy only: no autograph at run time.
+
+examples:
+  autograph export examples/collatz.py:collatz "np.int64(27)" -o collatz_plan.py
+""",
+    "explain": """\
+Says what was traced for these arguments and which parts were left to Python, with reason and line.
+
+examples:
+  autograph explain examples/kmeans.py:kmeans points.npy centres.npy 10
+""",
+    "demo": """\
+examples:
+  autograph demo             sources in short, and a table of results beside plain Python's
+  autograph demo --full      whole sources, graphs and plans
+""",
+}
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of all commands."""
+    top = argparse.ArgumentParser(
+        prog="autograph",
+        description="Turn plain Python + NumPy functions into graphs: view, run and export them",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    def add(name: str, run: Callable[[argparse.Namespace], int], sentence: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(
+            name,
+            help=sentence,
+            description=sentence[0].upper() + sentence[1:] + ".",
+            epilog=EXAMPLES[name],
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        sub.set_defaults(run=run)
+        return sub
+
+    show = add("show", show_command, "show a function's source beside the source generated from it")
+    show.add_argument("target", metavar="TARGET", help=TARGET_HELP)
+    show.add_argument("--stacked", action="store_true", help="one above the other, whatever the width")
+    for name, run, sentence in (
+        ("graph", graph_command, "show the graph traced for example arguments"),
+        ("plan", plan_command, "show the Python function that a graph is compiled to"),
+        ("run", run_command, "convert a function and call it"),
+        ("export", export_command, "write a plan to a file that needs NumPy only"),
+        ("explain", explain_command, "say what was traced and what was left to Python, and why"),
+    ):
+        sub = add(name, run, sentence)
+        sub.add_argument("target", metavar="TARGET", help=TARGET_HELP)
+        sub.add_argument("args", metavar="ARGS", nargs="*", help=ARGS_HELP)
+        if name == "graph":
+            sub.add_argument("--format", choices=("text", "dot", "svg"), default="text", help="default: text")
+        if name in ("graph", "export"):
+            sub.add_argument(
+                "-o", dest="output", metavar="FILE", help="write to FILE; default: standard output"
+            )
+        if name == "run":
+            sub.add_argument("--check", action="store_true", help="compare the call with plain Python")
+    shown = add("demo", demo_command, "convert, view and run functions of installed packages")
+    shown.add_argument("--full", action="store_true", help="whole sources, graphs and plans")
+    return top
+
+
+def function_of(found: Any, text: str) -> Any:
+    """What was named as an `ag.function` object; one that is decorated already is taken as it is."""
+    python_function(found, text)
+    return found if hasattr(found, "get_concrete_function") else ag.function(found)
+
+
+def concrete(opts: argparse.Namespace) -> Any:
+    """The concrete function for the target and the example arguments."""
+    function = function_of(target(opts.target), opts.target)
+    positional, keywords = arguments(opts.args)
+    check_arguments(function, opts.target, positional, keywords)
+    return function.get_concrete_function(*positional, **keywords)
+
+
+def check_arguments(function: Any, text: str, positional: list[Any], keywords: dict[str, Any]) -> None:
+    """Refuse arguments that don't fit the function's parameters, naming them."""
+    if not positional and not keywords and getattr(function, "input_signature", None):
+        return
+    signature = inspect.signature(getattr(function, "python_function", function))
+    try:
+        signature.bind(*positional, **keywords)
+    except TypeError as error:
+        raise CliError(f"{text}{signature} can't be called so: {one_line(error)}") from error
+
+
+def write(text: str, output: str | None) -> None:
+    """To the file, or to standard output."""
+    if output is None:
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        return
+    try:
+        pathlib.Path(output).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise CliError(f"{output} can't be written: {error.strerror}") from error
+
+
+def show_command(opts: argparse.Namespace) -> int:
+    """`autograph show`."""
+    plain = python_function(target(opts.target), opts.target)
+    original = inspect.cleandoc("\n" + inspect.getsource(plain)) + "\n"
+    colour, width = cli_show.terminal()
+    titles = f"{plain.__qualname__}, {place(plain)}", "generated"
+    write(
+        cli_show.beside(
+            original, ag.to_code(plain), titles, colour=colour, width=0 if opts.stacked else width
+        ),
+        None,
+    )
+    return 0
+
+
+def place(plain: Any) -> str:
+    """File and line of a function."""
+    return f"{os.path.relpath(plain.__code__.co_filename)}:{plain.__code__.co_firstlineno}"
+
+
+def graph_command(opts: argparse.Namespace) -> int:
+    """`autograph graph`."""
+    graph = concrete(opts).graph
+    write({"text": str, "dot": dot, "svg": svg}[opts.format](graph), opts.output)
+    return 0
+
+
+def plan_command(opts: argparse.Namespace) -> int:
+    """`autograph plan`."""
+    text = str(concrete(opts).plan_source)
+    write(cli_show.highlighted(text, cli_show.terminal()[0]), None)
+    return 0
+
+
+def run_command(opts: argparse.Namespace) -> int:
+    """`autograph run`."""
+    found = target(opts.target)
+    function = function_of(found, opts.target)
+    if opts.check:
+        function = ag.function(getattr(found, "python_function", found), check=True)
+    positional, keywords = arguments(opts.args)
+    check_arguments(function, opts.target, positional, keywords)
+    print(repr(function(*positional, **keywords)))
+    return 0
+
+
+def export_command(opts: argparse.Namespace) -> int:
+    """`autograph export`."""
+    write(export(concrete(opts).graph), opts.output)
+    return 0
+
+
+def explain_command(opts: argparse.Namespace) -> int:
+    """`autograph explain`."""
+    function = function_of(target(opts.target), opts.target)
+    positional, keywords = arguments(opts.args)
+    check_arguments(function, opts.target, positional, keywords)
+    write(ag.explain(function, *positional, **keywords), None)
+    return 0
+
+
+def demo_command(opts: argparse.Namespace) -> int:
+    """`autograph demo`."""
+    return demo.main(full=opts.full)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit status."""
+    opts = parser().parse_args(argv)
+    try:
+        status: int = opts.run(opts)
+        sys.stdout.flush()
+        return status
+    except CliError as error:
+        print(f"autograph: {error}", file=sys.stderr)
+        return 2
+    except (ag.SourceNotFound, ag.ConversionRefused) as error:
+        print(f"autograph: {one_line(error)}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # the reader of a pipe (less, head) left: nothing is wrong
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception:  # the user's function raised: its own traceback says it best
+        traceback.print_exc()
+        return 1
