@@ -1,0 +1,1 @@
+"""The command line, through its entry point and through a real process."""

@@ -1,0 +1,145 @@
+"""The command line: what each command prints, and the one line and exit status 2 for a wrong command."""
+
+from __future__ import annotations
+
+import ast
+import pathlib
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pytest
+
+from autograph.cli import main
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+COLLATZ = f"{ROOT}/examples/collatz.py:collatz"
+
+
+def call(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """Standard output of a command that must succeed."""
+    status = main(list(words))
+    out, err = capsys.readouterr()
+    assert status == 0, err
+    return out
+
+
+def test_show_piped_is_plain_python(capsys: pytest.CaptureFixture[str]) -> None:
+    out = call(capsys, "show", COLLATZ)
+    assert "\x1b" not in out
+    ast.parse(out)
+    assert "while n != 1:" in out and "ag.while_loop(" in out and "ag.cond(" in out
+
+
+@pytest.mark.parametrize("name", ["heapq:nsmallest", "statistics:NormalDist.pdf", "colorsys:rgb_to_hls"])
+def test_show_installed(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    ast.parse(call(capsys, "show", name))
+
+
+def test_graph_formats(capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path) -> None:
+    assert "while" in call(capsys, "graph", COLLATZ, "np.int64(27)")
+    assert call(capsys, "graph", COLLATZ, "np.int64(27)", "--format", "dot").startswith("digraph")
+    output = tmp_path / "graph.svg"
+    assert call(capsys, "graph", COLLATZ, "np.int64(27)", "--format", "svg", "-o", str(output)) == ""
+    assert ElementTree.fromstring(output.read_text()).tag.endswith("svg")
+
+
+def test_plan_is_python(capsys: pytest.CaptureFixture[str]) -> None:
+    plan = call(capsys, "plan", COLLATZ, "np.int64(27)")
+    assert any(isinstance(node, ast.While) for node in ast.walk(ast.parse(plan)))
+
+
+def test_run_literals_arrays_keywords_files(
+    capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path
+) -> None:
+    assert call(capsys, "run", COLLATZ, "27") == "111\n"
+    assert call(capsys, "run", COLLATZ, "n=27") == "111\n"
+    assert (
+        call(capsys, "run", "colorsys:rgb_to_hls", "0.2", "0.4", "0.4")
+        == "(0.5, 0.30000000000000004, 0.3333333333333333)\n"
+    )
+    points = tmp_path / "x.npy"
+    np.save(points, np.array([0.0, 2.0]))
+    out = call(capsys, "run", "numpy.polynomial.polynomial:polyval", str(points), "[1.0, 2.0, 3.0]")
+    assert out == "array([ 1., 17.])\n"
+    assert call(capsys, "run", "statistics:median", "[3, 1, 2]", "--check") == "2\n"
+
+
+def test_exported_file_needs_numpy_only(capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path) -> None:
+    output = tmp_path / "plan.py"
+    call(capsys, "export", COLLATZ, "np.int64(27)", "-o", str(output))
+    code = (
+        "import sys, plan, numpy\n"
+        "assert not {'autograph', 'runtime', 'gast'} & set(sys.modules)\n"
+        "print(plan.collatz(numpy.int64(27)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout == "111\n", done.stderr
+
+
+def test_explain(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "collatz" in call(capsys, "explain", COLLATZ, "np.int64(27)")
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["show", "missing.py:f"], "missing.py: no such file"),
+        (["show", "no_such_module:f"], "no module named 'no_such_module'"),
+        (["show", COLLATZ + "x"], "has no function 'collatzx'; did you mean 'collatz'?"),
+        (["show", "collatz"], "does not name a function"),
+        (["show", "math:pi"], "'pi' in math is a float, not a function"),
+        (["show", "math:sin"], "math:sin has no Python source"),
+        (["run", COLLATZ, "twenty"], "'twenty' is not a value"),
+        (["run", COLLATZ, "__import__('os').system('true')"], "is not a value"),
+        (["run", COLLATZ, "missing.npy"], "missing.npy: no such file"),
+        (["run", COLLATZ], "can't be called so: missing a required argument: 'n'"),
+        (["graph", COLLATZ, "1", "2"], "can't be called so: too many positional arguments"),
+        (["export", COLLATZ, "1", "-o", "/nowhere/plan.py"], "/nowhere/plan.py can't be written"),
+    ],
+)
+def test_wrong_commands(words: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("autograph: ") and text in err and err.count("\n") == 1, err
+
+
+def test_broken_file(capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path) -> None:
+    bad = tmp_path / "bad_syntax.py"
+    bad.write_text("def f(:\n")
+    assert main(["show", f"{bad}:f"]) == 2
+    assert "can't be loaded: SyntaxError" in capsys.readouterr().err
+
+
+def test_function_that_raises(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "statistics:median", "[]"]) == 1
+    assert "StatisticsError: no median for empty data" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["show", "graph", "plan", "run", "export", "explain", "demo", None])
+def test_help_teaches(command: str | None, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["--help"] if command is None else [command, "--help"])
+    assert left.value.code == 0
+    out = capsys.readouterr().out
+    assert "start here:" in out if command is None else "examples:" in out
+
+
+def test_module_runs_as_a_process() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "autograph", "show", "missing.py:f"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 2 and done.stderr == "autograph: missing.py: no such file\n"
+
+
+def test_demo(capsys: pytest.CaptureFixture[str]) -> None:
+    out = call(capsys, "demo")
+    assert "DIFFERS" not in out and "Fraction.limit_denominator" in out
