@@ -6,6 +6,7 @@ Always holds: a name that the wheel lacks is an AttributeError, also where NumPy
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 import types
 from collections.abc import Iterator
@@ -34,8 +35,9 @@ def get_array_module(*values: Any) -> types.ModuleType:
     return CUPY if any(isinstance(v, ndarray) for v in values) else np
 
 
-def build() -> None:
-    """Fill the module."""
+@functools.cache
+def build() -> types.ModuleType:
+    """The module, filled on the first call."""
     snapshot = spec.load()
     names = vars(CUPY)
     for name, parameters in snapshot["functions"].items():
@@ -59,6 +61,7 @@ def build() -> None:
     )
     for name in functions.METHODS:
         setattr(ndarray, name, functions.method(name, snapshot["ndarray"][name]))
+    return CUPY
 
 
 def submodule(name: str, twin: types.ModuleType, entries: dict[str, Any]) -> types.ModuleType:
@@ -72,17 +75,15 @@ def submodule(name: str, twin: types.ModuleType, entries: dict[str, Any]) -> typ
 @contextlib.contextmanager
 def installed() -> Iterator[types.ModuleType]:
     """Inside, `import cupy` gives the stand-in."""
-    ours = {"cupy": CUPY, **{f"cupy.{n}": getattr(CUPY, n) for n in ("cuda", "linalg", "fft")}}
+    cupy = build()
+    ours = {"cupy": cupy, **{f"cupy.{n}": getattr(cupy, n) for n in ("cuda", "linalg", "fft")}}
     before = {name: sys.modules.get(name) for name in ours}
     sys.modules.update(ours)
     try:
-        yield CUPY
+        yield cupy
     finally:
         for name, module in before.items():
             if module is None:
                 del sys.modules[name]
             else:
                 sys.modules[name] = module
-
-
-build()
