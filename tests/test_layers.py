@@ -13,7 +13,7 @@ PACKAGES = ("runtime", "autograph")
 
 
 def listed() -> list[str]:
-    """The modules of ARCHITECTURE.md in order: every list item that starts with a module name in backticks."""
+    """The modules of ARCHITECTURE.md in order: list items that start with a module name in backticks."""
     text = (ROOT / "ARCHITECTURE.md").read_text()
     return re.findall(r"^- `((?:runtime|autograph)(?:\.\w+)*)`", text, re.MULTILINE)
 

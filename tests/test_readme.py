@@ -38,12 +38,12 @@ def python_blocks() -> list[object]:
 
 @pytest.mark.parametrize(("page", "k", "source"), python_blocks())
 def test_blocks_run(page: pathlib.Path, k: int, source: str, tmp_path: pathlib.Path) -> None:
-    """Every ```python block runs; `# prints: text` says what a line prints, `# raises Class` that it raises."""
+    """Every ```python block runs; `# prints: text` says what it prints, `# raises Class` that it raises."""
     wanted = re.findall(r"# prints: (.*)$", source, re.MULTILINE)
     raises = re.search(r"# raises (\w+)", source)
     name = f"{page.stem.replace('-', '_')}_{k}"
     if raises:
-        with pytest.raises(Exception) as caught:  # noqa: PT011  the class is compared by name below
+        with pytest.raises(Exception) as caught:
             run_block(source, tmp_path, name)
         assert raises[1] in [cls.__name__ for cls in type(caught.value).__mro__]
     else:

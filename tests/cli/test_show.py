@@ -12,11 +12,11 @@ LEFT, RIGHT = "def f(x):\n    return x\n", "def f(x):\n    y = x\n    return y\n
 def test_columns() -> None:
     text = beside(LEFT, RIGHT, ("old", "new"), colour=False, width=80)
     assert text.splitlines() == [
-        "old            |  new",
-        "-------------  |  -------------",
-        "def f(x):      |  def f(x):",
-        "    return x   |      y = x",
-        "               |      return y",
+        "old           |  new",
+        "------------  |  ------------",
+        "def f(x):     |  def f(x):",
+        "    return x  |      y = x",
+        "              |      return y",
     ]
 
 
