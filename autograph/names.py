@@ -1,0 +1,50 @@
+"""Fresh names: what generated code calls its helpers, so that nothing of the user's is shadowed.
+
+In: the names that are taken.  Out: names that are not, the same ones in every run.
+"""
+from __future__ import annotations
+
+import ast
+import builtins
+import keyword
+from collections.abc import Iterable
+
+_RESERVED = frozenset(keyword.kwlist) | frozenset(dir(builtins))
+
+
+class Names:
+    """Gives out names that are neither taken, nor keywords, nor builtins; remembers what it gave."""
+
+    def __init__(self, used: Iterable[str] = ()) -> None:
+        self._used = set(used)
+        self._next: dict[str, int] = {}
+
+    def fresh(self, stem: str) -> str:
+        """`stem` where it is free, else `stem_1`, `stem_2`, ...; the name is taken from then on."""
+        name, number = stem, self._next.get(stem, 0)
+        while name in self._used or name in _RESERVED:
+            number += 1
+            name = f"{stem}_{number}"
+        self._next[stem] = number
+        self._used.add(name)
+        return name
+
+    def add(self, *names: str) -> None:
+        """Take names without asking for them."""
+        self._used.update(names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._used
+
+
+def names_in(tree: ast.AST) -> set[str]:
+    """Every identifier of a tree that a new variable could collide with: names, parameters, defs, imports."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        for field in ("id", "arg", "name", "asname", "rest"):
+            value = getattr(node, field, None)
+            if isinstance(value, str):
+                found.add(value.partition(".")[0])
+        if type(node).__name__ in ("Global", "Nonlocal"):
+            found.update(getattr(node, "names"))  # noqa: B009  a list of str in these two nodes only
+    return found
