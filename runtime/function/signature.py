@@ -126,8 +126,8 @@ class Binder:
         keyword: filling the gap would mean evaluating a default.
         """
         if not kwargs:
-            fits = self.required <= len(args) and (self.variadic is not None or len(args) <= len(self.ordered))
-            return Bound(args, {}) if fits and self.plain else None
+            most = len(args) if self.variadic is not None else len(self.ordered)
+            return Bound(args, {}) if self.plain and self.required <= len(args) <= most else None
         try:
             self.signature.bind(*args, **kwargs)
         except TypeError:
@@ -142,6 +142,10 @@ class Binder:
         first = {name: rest.pop(name) for name in (*self.ordered, *self.keyword_only)
                  if name in rest and (name in self.by_name or name in self.keyword_only)}
         return Bound(tuple(positional), {**first, **rest})
+
+    def is_positional(self, name: str) -> bool:
+        """Whether the argument of this name (as `argument_names` gives it) can be passed by position."""
+        return name in self.ordered or "[" in name
 
     def argument_names(self, count: int) -> tuple[str, ...]:
         """Names of the first `count` positional arguments, `args[0]` for those in `*args`."""
@@ -164,7 +168,7 @@ def argument_type(value: Any) -> Type:
     if isinstance(value, (TensorSpec, *_TYPES)):
         return spec_type(value)
     cls = type(value)
-    if cls in _STATIC_CLASSES or isinstance(value, (enum.Enum, np.dtype)):
+    if cls in _STATIC_CLASSES or isinstance(value, (enum.Enum, np.dtype, type)):
         return StaticType(value)
     if cls is tuple or is_namedtuple(cls):
         items = tuple(map(argument_type, value))
@@ -219,7 +223,8 @@ def skeleton(t: Type) -> Hashable:
 def _value_skeleton(value: Any) -> Hashable:
     if type(value) is tuple:
         return tuple, tuple(map(_value_skeleton, value))
-    return type(value).__name__ if type(value) in _STATIC_CLASSES else type(value)
+    cls: type = type(value)
+    return cls.__name__ if cls in _STATIC_CLASSES else cls
 
 
 def unknowns(t: Type) -> int:
@@ -320,14 +325,14 @@ def check_input_signature(name: str, given: Signature, wanted: Mapping[str, Tens
         spec = wanted[argument]
         if isinstance(spec, TensorSpec):
             if not isinstance(actual, ArrayType) or not spec.accepts(actual):
-                raise _mismatch(name, given, wanted, f"the argument {argument!r} is {show(actual)}, not {spec!r}",
-                                span)
+                why = f"the argument {argument!r} is {show(actual)}, not {spec!r}"
+                raise _mismatch(name, given, wanted, why, span)
             types.append(spec.type_for(actual))
         elif covers(spec, actual):
             types.append(spec)
         else:
-            raise _mismatch(name, given, wanted, f"the argument {argument!r} is {show(actual)}, not {show(spec)}",
-                            span)
+            why = f"the argument {argument!r} is {show(actual)}, not {show(spec)}"
+            raise _mismatch(name, given, wanted, why, span)
     missing = [argument for argument in wanted if argument not in given.names]
     if missing:
         raise _mismatch(name, given, wanted, f"the argument {missing[0]!r} is not given", span)

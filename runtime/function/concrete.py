@@ -1,0 +1,102 @@
+"""`ConcreteFunction`: one traced graph with its signature, and the plan that runs it.
+
+In: what the tracer returned and the signature it was made for.  Out: a callable that takes the
+arguments the graph takes (all that are not static) and runs the plan; graph, plan text and notes to
+look at.  The plan is printed and loaded when first needed, once.
+"""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from runtime.errors import SignatureError
+from runtime.execute.loader import load
+from runtime.execute.python_source import PlanSource, plan_source
+from runtime.function.signature import Signature, show
+from runtime.function.spec import TensorSpec
+from runtime.ir.graph import Graph
+from runtime.trace.record import Guard, Note, TraceResult
+from runtime.types import ArrayType, StaticType, TupleType, Type, describes
+
+
+class ConcreteFunction:
+    """One trace of a function.
+
+    signature: names and trace types of the arguments.  graph: the residual program.  guards: what it
+    relies on besides the arguments' types.  notes: what was left to Python, and why.
+    """
+
+    def __init__(self, signature: Signature, traced: TraceResult) -> None:
+        self.signature = signature
+        self.graph: Graph = traced.graph
+        self.guards: tuple[Guard, ...] = traced.guards
+        self.notes: tuple[Note, ...] = traced.notes
+        self.device = "cuda" if any(map(_on_gpu, signature.types)) else "cpu"
+
+    @functools.cached_property
+    def plan(self) -> PlanSource:
+        """The plan: the graph as one Python function, with its constants and lines."""
+        return plan_source(self.graph, device=self.device)
+
+    @functools.cached_property
+    def executable(self) -> Callable[..., Any]:
+        """The loaded plan; it takes the graph's parameters and checks nothing."""
+        return load(self.plan)
+
+    @property
+    def plan_source(self) -> str:
+        """The text of the plan."""
+        return self.plan.text
+
+    @property
+    def parameters(self) -> tuple[tuple[str, Type], ...]:
+        """Name and type of each argument that the graph takes; static ones are part of the graph."""
+        pairs = (*self.signature.positional, *self.signature.keywords)
+        return tuple((name, t) for name, t in pairs if not isinstance(t, StaticType))
+
+    @property
+    def structured_input_signature(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """What each argument must be: a `TensorSpec` for arrays, the value of a static one, else its type."""
+        return (tuple(_spec(name, t) for name, t in self.signature.positional),
+                {name: _spec(name, t) for name, t in self.signature.keywords})
+
+    def __call__(self, *values: Any) -> Any:
+        """Run the graph on the arguments that are not static, in order; guards are not looked at.
+
+        Raises SignatureError when a value is not what the signature says.
+        """
+        parameters = self.parameters
+        if len(values) != len(parameters):
+            raise SignatureError(
+                f"{self.signature.function!r} was traced for {len(parameters)} arguments, not {len(values)}",
+                why=f"the signature is {self.signature}",
+                fix="give all arguments but the static ones, which are part of the trace")
+        for (name, t), value in zip(parameters, values, strict=True):
+            if not describes(t, value):
+                raise SignatureError(f"the argument {name!r} is not {show(t)}",
+                                     why=f"the signature is {self.signature}",
+                                     fix="call the function itself: it traces again for other arguments")
+        return self.executable(*values)
+
+    def __str__(self) -> str:
+        lines = [f"{self.signature}"]
+        lines += [f"  guard: {guard.text}" for guard in self.guards]
+        lines += [f"  {note.kind}: {note.reason}" + (f" ({note.span})" if note.span else "")
+                  for note in self.notes]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<ConcreteFunction {self.signature}>"
+
+
+def _spec(name: str, t: Type) -> Any:
+    if isinstance(t, ArrayType):
+        return TensorSpec(t.shape, t.dtype, name)
+    return t.value if isinstance(t, StaticType) else t
+
+
+def _on_gpu(t: Type) -> bool:
+    if isinstance(t, TupleType):
+        return any(map(_on_gpu, t.items))
+    return isinstance(t, ArrayType) and t.device == "cuda"

@@ -1,0 +1,168 @@
+"""The test whether a trace serves a call, compiled: one Python function per trace.
+
+In: a signature, the guards of a trace, and what to run.  Out: `entry(args, kwargs)`, which runs the
+call if the trace serves it and returns `MISS`, having done nothing, if not.
+
+What always holds: the test accepts exactly the arguments whose types the signature covers and for
+which all guards hold.  It is written out as code because every call pays for it: comparing types and
+shapes one by one costs about a third of building and hashing a key.
+"""
+from __future__ import annotations
+
+import enum
+import types as _types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from runtime.function.signature import Signature
+from runtime.trace.record import Guard
+from runtime.types import (
+    ArrayType,
+    ObjectType,
+    StaticType,
+    TupleType,
+    Type,
+    WeakType,
+    describes,
+    same_static,
+)
+
+Entry = Callable[[tuple[Any, ...], dict[str, Any]], Any]
+
+
+class _Miss(enum.Enum):
+    MISS = "this trace does not serve the call"
+
+
+MISS = _Miss.MISS
+_IDENTITY = (bool, type(None), type(Ellipsis), type(NotImplemented), type, enum.Enum, _types.FunctionType,
+             _types.BuiltinFunctionType, _types.ModuleType, np.ufunc)
+_ERRORS = (AttributeError, LookupError, TypeError, ValueError)
+_WEAK: dict[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
+
+
+class _Conditions:
+    """Collects the conditions of one test as Python text, and the objects that the text names."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, Any] = {"MISS": MISS, "ndarray": np.ndarray, "describes": describes,
+                                      "same_static": same_static, "ERRORS": _ERRORS}
+        self.texts: list[str] = []
+
+    def name(self, value: Any) -> str:
+        """A name for `value` in the text."""
+        name = f"c{len(self.names)}"
+        self.names[name] = value
+        return name
+
+    def add(self, t: Type, at: str) -> None:
+        """Conditions for the value of the expression `at` to be of type `t`."""
+        if isinstance(t, ArrayType):
+            self.array(t, at)
+        elif isinstance(t, StaticType):
+            self.static(t.value, at)
+        elif isinstance(t, WeakType):
+            self.texts.append(f"type({at}) is {self.name(_WEAK[t.kind])}")
+        elif isinstance(t, TupleType):
+            self.texts.append(f"type({at}) is {self.name(t.cls)} and len({at}) == {len(t.items)}")
+            for i, item in enumerate(t.items):
+                self.add(item, f"{at}[{i}]")
+        elif isinstance(t, ObjectType) and t.cls is not None:
+            self.texts.append(f"type({at}) is {self.name(t.cls)}")
+            if t.cls is np.ndarray:  # an array of numbers has a more precise type
+                self.texts.append(f"{at}.dtype.hasobject")
+        elif not isinstance(t, ObjectType):
+            self.texts.append(f"describes({self.name(t)}, {at})")
+
+    def array(self, t: ArrayType, at: str) -> None:
+        """An ndarray or a NumPy scalar."""
+        if t.device != "cpu":  # another library's array class: rare, and a launch costs far more than this
+            self.texts.append(f"describes({self.name(t)}, {at})")
+            return
+        same = self.name(t.dtype)
+        if t.scalar:
+            self.texts.append(f"type({at}) is {self.name(t.dtype.type)} and {at}.dtype == {same}"
+                              if t.dtype.kind not in "biufc" else f"type({at}) is {self.name(t.dtype.type)}")
+            return
+        self.texts.append(f"type({at}) is ndarray and ({at}.dtype is {same} or {at}.dtype == {same})")
+        if t.shape is None:
+            return
+        if None not in t.shape:
+            self.texts.append(f"{at}.shape == {t.shape!r}")
+            return
+        self.texts.append(f"{at}.ndim == {len(t.shape)}")
+        self.texts += [f"{at}.shape[{axis}] == {n}" for axis, n in enumerate(t.shape) if n is not None]
+
+    def static(self, value: Any, at: str) -> None:
+        """One value: by identity where that is what equality means."""
+        cls = type(value)
+        name = self.name(value)
+        if isinstance(value, _IDENTITY):
+            self.texts.append(f"{at} is {name}")
+        elif cls in (int, str, bytes) or (cls is float and value == value and value != 0):
+            self.texts.append(f"type({at}) is {self.name(cls)} and {at} == {name}")
+        else:  # NaN, the sign of zero, nested tuples
+            self.texts.append(f"same_static({name}, {at})")
+
+    def guard(self, guard: Guard, arguments: tuple[str, ...]) -> None:
+        """A guard, its path written out as attribute and item reads."""
+        root = guard.path.root
+        at = arguments[root] if isinstance(root, int) else self.name(root[0])
+        for kind, key in guard.path.steps:
+            if kind == "attr" and str(key).isidentifier():
+                at = f"{at}.{key}"
+            elif kind == "attr":
+                at = f"getattr({at}, {key!r})"
+            elif kind == "item":
+                at = f"{at}[{self.name(key)}]"
+            else:
+                at = f"len({at})"
+        if guard.path.steps:  # read once, test often
+            self.texts.append(f"((v := {at}) is v)")
+            at = "v"
+        if isinstance(guard.expect, ObjectType) and guard.expect.cls is np.ndarray:
+            self.texts.append(f"type({at}) is ndarray")
+        else:
+            self.add(guard.expect, at)
+
+
+def entry_source(signature: Signature, guards: tuple[Guard, ...],
+                 call: str) -> tuple[str, dict[str, Any]]:
+    """The text of an entry and the names it uses; `call` is the expression that runs the trace, with
+    `{values}` for the arguments that the graph takes."""
+    conditions = _Conditions()
+    count, keywords = len(signature.positional), signature.keyword_names
+    arguments = tuple(f"a{i}" for i in range(count + len(keywords)))
+    for argument, t in zip(arguments, signature.types, strict=True):
+        conditions.add(t, argument)
+    for guard in guards:
+        conditions.guard(guard, arguments)
+    fits = f"len(args) == {count} and " + (f"tuple(kwargs) == {keywords!r}" if keywords else "not kwargs")
+    lines = ["def entry(args, kwargs):", f"    if not ({fits}):", "        return MISS"]
+    if count:
+        lines.append(f"    {', '.join(arguments[:count])}{',' if count == 1 else ''} = args")
+    lines += [f"    {a} = kwargs[{k!r}]" for a, k in zip(arguments[count:], keywords, strict=True)]
+    passed = ", ".join(a for a, t in zip(arguments, signature.types, strict=True)
+                       if not isinstance(t, StaticType))
+    if conditions.texts:
+        indent = "    "
+        if guards:
+            lines.append("    try:")
+            indent = "        "
+        lines.append(f"{indent}if not (" + f"\n{indent}        and ".join(conditions.texts) + "):")
+        lines.append(f"{indent}    return MISS")
+        if guards:
+            lines += ["    except ERRORS:", "        return MISS"]
+    lines.append(f"    return {call.format(values=passed)}")
+    return "\n".join(lines) + "\n", conditions.names
+
+
+def compile_entry(signature: Signature, guards: tuple[Guard, ...], call: str, **names: Any) -> Entry:
+    """The entry of a trace; names: what `call` refers to."""
+    text, namespace = entry_source(signature, guards, call)
+    namespace.update(names)
+    exec(compile(text, f"<autograph entry {signature.function}>", "exec"), namespace)
+    entry: Entry = namespace["entry"]
+    return entry

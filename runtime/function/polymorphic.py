@@ -1,0 +1,400 @@
+"""`PolymorphicFunction`: a Python function with the cache of its traces.
+
+In: a Python function and a tracer (injected, so this layer knows nothing of source code).  Out: a
+callable that does what the Python function does: it runs the trace that serves the call, traces anew
+when there is none, and leaves to plain Python what can't be traced.
+
+What always holds: a trace runs only when its signature covers the arguments and its guards hold; the
+cache has a bound; tracing happens once per signature, also with threads; no argument is kept alive.
+"""
+from __future__ import annotations
+
+import functools
+import itertools
+import pickle
+import sys
+import threading
+import time
+import types
+import warnings
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
+
+from runtime.config import settings
+from runtime.errors import AutographError, ConversionRefused, Untraceable
+from runtime.function.concrete import ConcreteFunction
+from runtime.function.dispatch import MISS, Entry, compile_entry
+from runtime.function.records import TraceRecord, generalise, guard_reason, retrace_reason
+from runtime.function.signature import Binder, Bound, Signature, argument_type, check_input_signature
+from runtime.function.spec import TensorSpec
+from runtime.ir.graph import Graph
+from runtime.trace.core import active
+from runtime.trace.record import Argument, Guard, TraceResult
+from runtime.types import UNBOUND, Type
+
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R")
+S = TypeVar("S")
+LINEAR = 8       # with this many traces or fewer they are tried one by one; more are found by their key
+LIFETIMES = 4    # a function traced this many times the size of its cache runs as plain Python from then on
+FORWARDED = frozenset({"__code__", "__defaults__", "__kwdefaults__", "__globals__", "__closure__"})
+
+
+class Tracer(Protocol):
+    """Traces one call; raises `Untraceable` (or `ConversionRefused`: the function can't be at all)."""
+
+    def __call__(self, positional: Sequence[Argument], keywords: Mapping[str, Argument], *, name: str,
+                 strict: bool, volatile: frozenset[Any]) -> TraceResult:
+        """The graph of this call."""
+
+
+class RetraceWarning(UserWarning):
+    """A function is traced again and again (see the setting `warn_after_retraces`)."""
+
+
+class _Mode:
+    """Whether all calls go to the Python functions."""
+
+    eager = False
+
+
+def run_functions_eagerly(eager: bool) -> None:
+    """Let all calls go to the plain Python functions (True), or to their traces again (False)."""
+    _Mode.eager = bool(eager)
+
+
+def functions_run_eagerly() -> bool:
+    """What `run_functions_eagerly` was last told."""
+    return _Mode.eager
+
+
+def executing_eagerly() -> bool:
+    """Whether values are real here: True unless a function is being traced in this thread."""
+    return active() is None
+
+
+def call_plainly(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a call inside another trace does where nothing better was injected."""
+    return function(*args, **kwargs)
+
+
+class PolymorphicFunction(Generic[P, R]):
+    """A Python function, its traces, and the dispatch between them.
+
+    python_function: the function as the user wrote it.
+    trace: traces one call.
+    inline: what a call does while another function is being traced.
+    input_signature: the types of all arguments, in order or by name; calls with others are refused.
+    reduce_retracing: generalise when a call differs only in sizes or in Python numbers.
+    strict: raise where a call would be left to plain Python; None: as the setting `strict` says.
+    """
+
+    def __init__(
+        self,
+        python_function: Callable[P, R],
+        trace: Tracer,
+        *,
+        inline: Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any] = call_plainly,
+        input_signature: Sequence[TensorSpec | Type] | Mapping[str, TensorSpec | Type] | None = None,
+        reduce_retracing: bool = True,
+        strict: bool | None = None,
+    ) -> None:
+        functools.update_wrapper(self, python_function)
+        self._python: Callable[..., Any] = python_function
+        self._trace_call, self._inline = trace, inline
+        self._name: str = getattr(python_function, "__name__", type(python_function).__name__)
+        self._binder = Binder(python_function, self._name)
+        self._input_signature = _named(input_signature, self._binder)
+        self._reduce_retracing, self._strict = reduce_retracing, strict
+        self._lock = threading.RLock()
+        self._tick = itertools.count(1)
+        self._groups: dict[Hashable, list[TraceRecord]] = {}
+        self._history: list[TraceRecord] = []
+        self._entries: tuple[Entry, ...] = ()
+        self._plain: tuple[Entry, ...] = ()
+        self._plain_reason = ""
+        self._changes: dict[Hashable, tuple[int, Type]] = {}
+        self._latest: TraceRecord | None = None
+        self._traced = 0
+
+    # ---------------------------------------------------------------- calling
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """What the Python function does."""
+        if active() is not None:
+            return self._inline(self._python, args, kwargs)  # type: ignore[no-any-return]
+        if _Mode.eager:
+            return self._python(*args, **kwargs)  # type: ignore[no-any-return]
+        for entry in self._entries:
+            result = entry(args, kwargs)
+            if result is not MISS:
+                return result  # type: ignore[no-any-return]
+        return self._call_slowly(args, kwargs)  # type: ignore[no-any-return]
+
+    def _call_slowly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call with arguments in another form, or more traces than are tried one by one, or a new one."""
+        bound = self._binder.bind(args, kwargs)
+        if bound is None:  # Python itself says what is wrong with the arguments
+            return self._python(*args, **kwargs)
+        signature = self._binder.signature_of(bound)
+        for record in tuple(self._groups.get(signature.skeleton(), ())):
+            result = record.entry(bound.positional, bound.keywords)
+            if result is not MISS:
+                record.used = next(self._tick)
+                return result
+        record = self._record_for(bound, signature)
+        result = record.entry(bound.positional, bound.keywords)
+        return self._python(*args, **kwargs) if result is MISS else result
+
+    def _by_key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """An entry that looks the trace up instead of trying all of them."""
+        if kwargs:  # rare with many traces, and the slow way binds anyway
+            return MISS
+        bound = self._binder.bind(args, kwargs)
+        if bound is None:
+            return MISS
+        for record in tuple(self._groups.get(self._binder.signature_of(bound).skeleton(), ())):
+            result = record.entry(args, kwargs)
+            if result is not MISS:
+                record.used = next(self._tick)
+                return result
+        return MISS
+
+    # ---------------------------------------------------------------- tracing
+    def _record_for(self, bound: Bound, exact: Signature) -> TraceRecord:
+        """The trace that serves these arguments, made now unless another thread has just made it."""
+        with self._lock:
+            group = self._groups.get(exact.skeleton(), [])
+            covering = [record for record in group if record.signature.covers(exact)]
+            values = bound.values
+            for record in covering:
+                if record.holds(values):
+                    return record
+            signature, reason = self._signature_for(exact, group, covering, values)
+            if self._traced >= LIFETIMES * settings.cache_size and not self._is_strict():
+                self._give_up(f"it was traced {self._traced} times, each time for other arguments")
+                return self._plain_record(exact, "too many signatures", 0.0)
+            record = self._attempt(signature, exact, bound, reason)
+            self._store(record, exact.skeleton())
+            return record
+
+    def _signature_for(self, exact: Signature, group: list[TraceRecord], covering: list[TraceRecord],
+                       values: tuple[Any, ...]) -> tuple[Signature, str]:
+        """The signature to trace for, and why there must be a new trace."""
+        if self._input_signature is not None:
+            wanted = check_input_signature(self._name, exact, self._input_signature)
+            if not covering:
+                return wanted, "first call" if not group else retrace_reason(exact, group[-1].signature)
+        if covering:
+            last = max(covering, key=lambda record: record.made)
+            failed = last.failed_guards(values)
+            for guard in failed:
+                self._note_change(guard, values)
+            return last.signature, guard_reason(failed)
+        if not self._history:
+            return exact, "first call"
+        latest = max(group or self._history, key=lambda record: record.made)
+        reason = retrace_reason(exact, latest.signature)
+        return (generalise(exact, group) if self._reduce_retracing else exact), reason
+
+    def _note_change(self, guard: Guard, values: tuple[Any, ...]) -> None:
+        """Count that the guarded place changed; two traces that notice the same change count it once."""
+        try:
+            now = argument_type(guard.path.read(values))
+        except (AttributeError, LookupError, TypeError, ValueError):
+            now = UNBOUND
+        times, before = self._changes.get(guard.path.key, (0, None))
+        if before != now:
+            self._changes[guard.path.key] = times + 1, now
+
+    def _attempt(self, signature: Signature, exact: Signature, bound: Bound, reason: str) -> TraceRecord:
+        """Trace for `signature`, else for the exact one, else leave the signature to plain Python."""
+        start = time.perf_counter()
+        why = ""
+        for candidate in (signature,) if signature == exact else (signature, exact):
+            try:
+                concrete = self._trace(candidate, bound)
+                entry = compile_entry(candidate, concrete.guards, "run({values})", run=concrete.executable)
+            except ConversionRefused as refusal:
+                if self._is_strict():
+                    raise
+                self._give_up(refusal.what)
+                return self._plain_record(candidate, refusal.what, time.perf_counter() - start)
+            except Exception as problem:  # whatever goes wrong while tracing, Python still knows what to do
+                if self._is_strict():
+                    raise
+                why = why or _reason(problem)  # the text only: the exception would keep the arguments alive
+                continue
+            return TraceRecord(candidate, reason, time.perf_counter() - start, concrete, None, entry,
+                               made=next(self._tick))
+        return self._plain_record(signature, why, time.perf_counter() - start)
+
+    def _trace(self, signature: Signature, bound: Bound) -> ConcreteFunction:
+        """One trace; nothing is stored."""
+        self._traced += 1
+        positional = [Argument(name, value, t)
+                      for (name, t), value in zip(signature.positional, bound.positional, strict=True)]
+        keywords = {name: Argument(name, bound.keywords[name], t) for name, t in signature.keywords}
+        # A place that changed a second time is read at run time from then on.
+        volatile = frozenset(path for path, (times, _) in self._changes.items() if times >= 2)
+        traced = self._trace_call(positional, keywords, name=self._name, strict=self._is_strict(),
+                                  volatile=volatile)
+        return ConcreteFunction(signature, traced)
+
+    def _plain_record(self, signature: Signature, why: str, seconds: float) -> TraceRecord:
+        """A record that leaves its signature to plain Python."""
+        entry = compile_entry(signature, (), "python(*args, **kwargs)", python=self._python)
+        return TraceRecord(signature, "left to Python", seconds, None, why, entry, made=next(self._tick))
+
+    def _give_up(self, why: str) -> None:
+        """Whatever no trace serves is plain Python from now on."""
+        python = self._python
+        self._plain = (lambda args, kwargs: python(*args, **kwargs),)
+        self._plain_reason = why
+        self._rebuild()
+
+    def _store(self, record: TraceRecord, key: Hashable) -> None:
+        """Add a record; the least recently used one goes when there are too many."""
+        records = [r for group in self._groups.values() for r in group]
+        while len(records) >= settings.cache_size:
+            oldest = min(records, key=lambda r: max(r.used, r.made))
+            records.remove(oldest)
+            self._history.remove(oldest)
+            left = {k: [r for r in group if r is not oldest] for k, group in self._groups.items()}
+            self._groups = {k: group for k, group in left.items() if group}
+        group = [*self._groups.get(key, ()), record]
+        # Most specific first; among equals the newest, which relies on the present state of things.
+        group.sort(key=lambda r: (r.signature.unknowns(), -r.made))
+        self._groups = {**self._groups, key: group}
+        self._history.append(record)
+        if record.concrete is not None:
+            self._latest = record
+        self._rebuild()
+        limit = settings.warn_after_retraces
+        if limit and self._traced == limit + 1:
+            warnings.warn(f"{self._name!r} was traced again {limit} times; the last time: {record.reason}",
+                          RetraceWarning, stacklevel=5)
+
+    def _rebuild(self) -> None:
+        records = [r for group in self._groups.values() for r in group]
+        if len(records) < min(LINEAR + 1, settings.cache_size):
+            records.sort(key=lambda r: (r.signature.unknowns(), -r.made))
+            self._entries = (*(r.entry for r in records), *self._plain)
+        else:
+            self._entries = (self._by_key, *self._plain)
+
+    def _is_strict(self) -> bool:
+        return settings.strict if self._strict is None else self._strict
+
+    # ---------------------------------------------------------------- looking
+    @property
+    def python_function(self) -> Callable[P, R]:
+        """The function as the user wrote it."""
+        return self._python
+
+    @property
+    def traces(self) -> tuple[TraceRecord, ...]:
+        """Every trace that was made, oldest first: signature, reason, seconds, or why Python runs it."""
+        return tuple(self._history)
+
+    def get_concrete_function(self, /, *args: Any, **kwargs: Any) -> ConcreteFunction:
+        """The trace for these arguments, made if there is none; arrays may be given as `TensorSpec`.
+
+        Without arguments and with an `input_signature`: the trace for that.  Raises Untraceable when
+        the signature was left to plain Python.
+        """
+        if not args and not kwargs and self._input_signature is not None:
+            wanted = self._input_signature.items()
+            args = tuple(spec for name, spec in wanted if self._binder.is_positional(name))
+            kwargs = {name: spec for name, spec in wanted if not self._binder.is_positional(name)}
+        bound = self._binder.bind(args, kwargs)
+        if bound is None:
+            self._binder.signature.bind(*args, **kwargs)
+            raise TypeError(f"{self._name}() can't be called with these arguments")
+        exact = self._binder.signature_of(bound)
+        with self._lock:
+            for record in self._groups.get(exact.skeleton(), ()):
+                if record.signature == exact and record.holds(bound.values):
+                    break
+            else:
+                record = self._attempt(exact, exact, bound, "get_concrete_function")
+                self._store(record, exact.skeleton())
+        if record.concrete is None:
+            raise Untraceable(f"{record.signature} is left to plain Python", why=record.plain or "")
+        return record.concrete
+
+    def _last_concrete(self) -> ConcreteFunction:
+        if self._latest is None or self._latest.concrete is None:
+            plain = self._history[-1].plain if self._history else None
+            why = f"it runs as plain Python: {plain}" if plain else "it was not called yet"
+            raise AutographError(f"{self._name!r} has no trace", why=why,
+                                 fix="call it, or call get_concrete_function with example arguments")
+        return self._latest.concrete
+
+    @property
+    def graph(self) -> Graph:
+        """The graph of the latest trace."""
+        return self._last_concrete().graph
+
+    @property
+    def plan_source(self) -> str:
+        """The text of the plan of the latest trace."""
+        return self._last_concrete().plan_source
+
+    def pretty_printed_concrete_signatures(self) -> str:
+        """The signatures in the cache, one per line."""
+        records = sorted((r for group in self._groups.values() for r in group), key=lambda r: r.made)
+        return "\n".join(f"{r.signature}" + ("" if r.concrete else "  [plain Python]") for r in records)
+
+    def explain(self) -> str:
+        """Every trace: why it was made, how long it took, what it relies on, what was left to Python."""
+        texts = [record.text() for record in self._history]
+        if self._plain:
+            texts.append(f"all other calls of {self._name!r} run as plain Python: {self._plain_reason}")
+        return "\n".join(texts) or f"{self._name!r} was not called yet"
+
+    # ---------------------------------------------------------------- being a function
+    @overload
+    def __get__(self, instance: None, owner: type | None = None, /) -> PolymorphicFunction[P, R]: ...
+    @overload
+    def __get__(self: PolymorphicFunction[Concatenate[S, Q], R], instance: S, owner: type | None = None, /
+                ) -> Callable[Q, R]: ...
+    def __get__(self, instance: Any, owner: type | None = None, /) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in FORWARDED:
+            return getattr(self._python, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __repr__(self) -> str:
+        name = getattr(self, "__qualname__", self._name)
+        return f"<autograph function {name}, {len(self._history)} traces>"
+
+    def __copy__(self) -> PolymorphicFunction[P, R]:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> PolymorphicFunction[P, R]:
+        return self
+
+    def __reduce__(self) -> str:
+        """Pickled by reference, as functions are."""
+        found: Any = sys.modules.get(self.__module__)
+        for part in self.__qualname__.split("."):
+            found = getattr(found, part, None)
+        if found is not self:
+            raise pickle.PicklingError(f"can't pickle {self!r}: it is not found as "
+                                       f"{self.__module__}.{self.__qualname__}")
+        return str(self.__qualname__)
+
+
+def _reason(error: Exception) -> str:
+    return error.what if isinstance(error, AutographError) else f"{type(error).__name__}: {error}"
+
+
+def _named(given: Sequence[TensorSpec | Type] | Mapping[str, TensorSpec | Type] | None,
+           binder: Binder) -> dict[str, TensorSpec | Type] | None:
+    """`input_signature` by argument name."""
+    if given is None or isinstance(given, Mapping):
+        return None if given is None else dict(given)
+    return dict(zip(binder.argument_names(len(given)), given, strict=True))

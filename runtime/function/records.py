@@ -1,0 +1,85 @@
+"""`TraceRecord`: one entry of a function's cache, and the words for why it was made.
+
+Also the decision what a new trace should generalise over, given those there are.
+"""
+from __future__ import annotations
+
+import dataclasses
+import types as _types
+from collections.abc import Sequence
+from typing import Any
+
+from runtime.function.concrete import ConcreteFunction
+from runtime.function.dispatch import Entry
+from runtime.function.signature import Signature, alike, same_code, show, widen
+from runtime.trace.record import Guard
+from runtime.types import ObjectType, Type
+
+STATIC_LIMIT = 8  # this many traces that differ in strings, flags, functions: the next one takes any
+
+
+@dataclasses.dataclass(eq=False)
+class TraceRecord:
+    """One trace, or one signature that is left to plain Python.
+
+    signature: what it serves.  reason: why it was made.  seconds: what making it took.
+    concrete: the trace, or None; plain: then why not.
+    """
+
+    signature: Signature
+    reason: str
+    seconds: float
+    concrete: ConcreteFunction | None
+    plain: str | None
+    entry: Entry
+    made: int
+    used: int = 0
+
+    def failed_guards(self, values: Sequence[Any]) -> list[Guard]:
+        """The guards that do not hold now."""
+        return [g for g in self.concrete.guards if not g.holds(values)] if self.concrete is not None else []
+
+    def holds(self, values: Sequence[Any]) -> bool:
+        """Whether everything the trace relies on still holds."""
+        return not self.failed_guards(values)
+
+    def text(self) -> str:
+        """The record for people."""
+        lines = [f"{self.signature}", f"  traced in {self.seconds * 1e3:.1f} ms: {self.reason}"]
+        if self.concrete is None:
+            lines.append(f"  runs as plain Python: {self.plain}")
+            return "\n".join(lines)
+        return "\n".join(lines + str(self.concrete).splitlines()[1:])
+
+
+def generalise(exact: Signature, group: Sequence[TraceRecord]) -> Signature:
+    """The signature to trace for: `exact`, opened where it differs from an earlier trace's only in sizes,
+    in Python numbers, or in the closure of one and the same function."""
+    by_age = sorted(group, key=lambda record: -record.made)
+    for record in by_age:
+        old = record.signature.types
+        if all(alike(a, b) or same_code(a, b) for a, b in zip(exact.types, old, strict=True)):
+            return exact.with_types([_open(a, b) for a, b in zip(exact.types, old, strict=True)])
+    if len(group) >= STATIC_LIMIT:
+        last = by_age[0].signature.types
+        pairs = zip(exact.types, last, strict=True)
+        return exact.with_types([widen(a, b, everything=True) for a, b in pairs])
+    return exact
+
+
+def _open(new: Type, old: Type) -> Type:
+    return ObjectType(_types.FunctionType) if same_code(new, old) else widen(new, old)
+
+
+def retrace_reason(new: Signature, old: Signature) -> str:
+    """How the signatures differ, in words."""
+    if (len(new.positional), new.keyword_names) != (len(old.positional), old.keyword_names):
+        return f"other arguments were given: {new}"
+    changes = [f"argument {name!r} is {show(a)}, was {show(b)}"
+               for name, a, b in zip(new.names, new.types, old.types, strict=True) if a != b]
+    return "; ".join(changes) or "the last trace for these arguments was dropped from the cache"
+
+
+def guard_reason(failed: Sequence[Guard]) -> str:
+    """Which places changed, in words."""
+    return "changed since the last trace: " + ", ".join(guard.text for guard in failed)
