@@ -1,0 +1,39 @@
+"""What a graph compiles to: `PlanSource`, the text of one Python function and what it is bound to."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from runtime.errors import Span
+from runtime.execute.expression import Mark
+
+
+@dataclasses.dataclass(frozen=True)
+class PlanSource:
+    """One Python function as text.
+
+    name: the function's.  constants: the objects that its global names stand for.
+    lines: the user's place of each line of the text (1-based).
+    marks: finer places within a line, where an expression of another user line was written into it.
+    device: whose functions it calls: "cpu" or "cuda".
+    """
+
+    text: str
+    name: str
+    constants: Mapping[str, Any]
+    lines: Mapping[int, Span]
+    marks: Mapping[int, tuple[Mark, ...]] = dataclasses.field(default_factory=dict)
+    device: str = "cpu"
+
+    def span(self, line: int, start: int | None = None, end: int | None = None) -> Span | None:
+        """The user's place of a line, or of the part of it from column `start` to `end` (characters)."""
+        if start is not None and end is not None:
+            inside = [mark for mark in self.marks.get(line, ()) if mark[0] <= start and end <= mark[1]]
+            if inside:
+                return min(inside, key=lambda mark: mark[1] - mark[0])[2]
+        return self.lines.get(line)
+
+    def __str__(self) -> str:
+        return self.text

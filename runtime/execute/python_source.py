@@ -1,0 +1,192 @@
+"""The plan: a graph printed as one readable Python function of structured code.
+
+In: a graph.  Out: `PlanSource`.  What always holds: the function does what the reference interpreter does, in
+the same order of everything that can be observed; it has no loop over nodes; names are the user's where they can be.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+from runtime.errors import Span
+from runtime.execute.blocks import WAITING, WIDTH, Line, Scope
+from runtime.execute.calls import template_of
+from runtime.execute.constants import Constants, slice_expression
+from runtime.execute.dataflow import Flow
+from runtime.execute.expression import Expr, Mark, Template, variable
+from runtime.execute.names import PlanNames
+from runtime.execute.plan import PlanSource
+from runtime.execute.regions import Regions
+from runtime.ir.graph import Graph, Node
+from runtime.ir.opdef import OpDef
+from runtime.ops.table import OPS
+from runtime.types import ArrayType
+
+_COLUMNS = 110
+
+
+def plan_source(graph: Graph, *, device: str = "cpu", table: Mapping[str, OpDef] = OPS) -> PlanSource:
+    """Print the graph as the source of a Python function of its parameters.
+
+    One result is returned as it is, several as a tuple.
+    device: "cuda" calls CuPy's functions instead of NumPy's; DeviceError names the op that has no twin.
+    """
+    names = PlanNames(graph.name)
+    printer = _Printer(Flow(table), names, Constants(names), device)
+    params = printer.function(graph)
+    head = Line(0, f"def {names.function}({', '.join(params)}):")
+    body = [
+        Line(line.depth + 1, line.text, line.span, line.marks) for line in printer.lines or [Line(0, "pass")]
+    ]
+    return _assemble([head, *body], names.function, printer.constants, device)
+
+
+def _assemble(lines: Sequence[Line], name: str, constants: Constants, device: str) -> PlanSource:
+    """Indent, add the comments that point to the user's lines, and collect the maps back."""
+    texts: list[str] = []
+    spans: dict[int, Span] = {}
+    marks: dict[int, tuple[Mark, ...]] = {}
+    shown: tuple[str, int] | None = None
+    for number, line in enumerate(lines, 1):
+        indent = "    " * line.depth
+        text = indent + line.text
+        span = line.span
+        if span is not None:
+            spans[number] = span
+            if (span.file, span.line) != shown:
+                text += _comment(text, line.text, span)
+                shown = (span.file, span.line)
+        moved = tuple((a + len(indent), b + len(indent), s) for a, b, s in line.marks if s != span)
+        if moved:
+            own = tuple((a + len(indent), b + len(indent), s) for a, b, s in line.marks)
+            marks[number] = own
+        texts.append(text)
+    return PlanSource("\n".join(texts) + "\n", name, constants.bound, spans, marks, device)
+
+
+def _comment(text: str, statement: str, span: Span) -> str:
+    """`  # file:line: the user's text`, as much of it as fits."""
+    comment = f"  # {os.path.basename(span.file)}:{span.line}"
+    users = span.text().strip()
+    if users and users != statement:
+        comment += f": {users}"
+    room = _COLUMNS - len(text)
+    if not comment.isprintable() or room < 24:
+        return ""
+    return comment if len(comment) <= room else f"{comment[: room - 4]} ..."
+
+
+class _Printer(Regions):
+    """Prints nodes; regions are printed by the base class."""
+
+    def __init__(self, flow: Flow, names: PlanNames, constants: Constants, device: str) -> None:
+        super().__init__(flow, names, constants)
+        self.device = device
+
+    def function(self, graph: Graph) -> list[str]:
+        """Print the body of the graph; the names of its parameters."""
+        scope = Scope(graph, self.flow.info(graph), frozenset())
+        params: list[str] = []
+        for value in graph.params:
+            name = self.names.local(value.name or "x", params)
+            params.append(name)
+            scope.env[value] = variable(name)
+        self.nodes(scope)
+        if graph.diverges or not graph.results:
+            self.settle(scope)
+            return params
+        results = dict(enumerate(graph.results))
+        found = self.consume(scope, results, range(len(results)))
+        pieces: list[str | Expr] = ["return "]
+        for k in range(len(results)):
+            pieces += [", " if k else "", found[k]]
+        span = found[0].span if len(found) == 1 else None
+        self.emit(pieces, span)
+        return params
+
+    def nodes(self, scope: Scope) -> None:
+        """Print the nodes of a region, one after the other."""
+        for position, node in enumerate(scope.graph.nodes):
+            scope.position = position
+            if position not in scope.info.dead:
+                if node.regions:
+                    self.region_node(scope, node)
+                else:
+                    self.node(scope, node)
+            scope.forget()
+        scope.position = len(scope.graph.nodes)
+
+    def node(self, scope: Scope, node: Node) -> None:
+        """Print a node without regions."""
+        row = self.flow.row(node)
+        template = template_of(node, row, self.constants, self.device)
+        if template.kind == "in place":
+            self.in_place(scope, node, template)
+            return
+        counts = scope.info.counts
+        waits = (
+            template.kind == "expression"
+            and len(node.outputs) == 1
+            and counts.get(node.outputs[0], 0) == 1
+            and node.outputs[0] not in scope.info.nested
+        )
+        operands = dict(enumerate(node.inputs))
+        order = template.order
+        named = [k for k in order if k in template.named]
+        free = self.flow.free(node)
+        found = self.consume(scope, operands, order, named=named, now=not (waits or free), room=WIDTH)
+        expr = template.fill(found, node.span, not free)
+        if node.op in ("py.tuple", "py.slice"):
+            expr = _with_subscript(node, expr, found)
+        if template.kind == "statement" or not any(counts.get(out) for out in node.outputs):
+            self.emit([expr], node.span)
+        elif waits and len(expr.text) <= WAITING:
+            self.wait(scope, node.outputs[0], expr)
+        elif len(node.outputs) == 1:
+            if expr.ordered:
+                self.settle(scope)
+            self.assign(scope, node.outputs[0], expr)
+        else:
+            self.unpack(scope, node, expr)
+
+    def unpack(self, scope: Scope, node: Node, expr: Expr) -> None:
+        """Print a node with several outputs as an assignment to several variables."""
+        targets: list[str] = []
+        for out in node.outputs:
+            targets.append(self.names.local(out.name, scope.busy(after=True) | set(targets)))
+        self.emit([f"{', '.join(targets)}{',' if len(targets) == 1 else ''} = ", expr], node.span)
+        for out, name in zip(node.outputs, targets, strict=True):
+            scope.env[out] = variable(name)
+
+    def in_place(self, scope: Scope, node: Node, template: Template) -> None:
+        """Print `x += v`: its output is the new value of its first operand.
+
+        An array stays the same object, so all who know it may go on using the variable; any other value
+        gets a variable of its own if the old one is still needed.
+        """
+        target = node.inputs[0]
+        found = self.consume(scope, dict(enumerate(node.inputs)), template.order, named=[0])
+        expr = found[0]
+        array = isinstance(target.type, ArrayType) and not target.type.scalar
+        if expr.reads != {expr.text} or (not array and expr.text in scope.busy(after=True)):
+            hint = node.outputs[0].name if node.outputs else ""
+            other = found[1].reads if len(found) > 1 else frozenset()
+            name = self.names.local(hint, scope.busy(after=True) | other)
+            self.emit([f"{name} = ", expr], node.span)
+            found[0] = expr = variable(name)
+        self.emit([template.fill(found, node.span, True)], node.span)
+        for out in node.outputs:
+            scope.env[out] = expr
+
+
+def _with_subscript(node: Node, expr: Expr, found: Mapping[int, Expr]) -> Expr:
+    """The tuple or slice with its short form between brackets."""
+    items = [found[k] for k in range(len(found))]
+    if node.op == "py.slice":
+        short = slice_expression(items[0], items[1], items[2]).subscript
+    elif not items or node.attr("starred"):
+        return expr
+    else:
+        short = ", ".join(item.subscript or item.text for item in items) + ("," if len(items) == 1 else "")
+    return Expr(expr.text, expr.level, expr.reads, expr.marks, expr.ordered, expr.span, short)
