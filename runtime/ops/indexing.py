@@ -40,6 +40,7 @@ from runtime.ops.rules import (
     static,
     static_int,
     tuple_of,
+    twin,
 )
 from runtime.ops.ufuncs import operand
 from runtime.types import (
@@ -384,22 +385,6 @@ def rule_diagonal(
     return ndarray(array.dtype, (*(s for k, s in enumerate(shape) if k not in (i, j)), size), array.device)
 
 
-def _np(name: str, doc: str, rule: Any, *, method: bool = False, cupy: bool = True, **facts: Any) -> OpDef:
-    """The row of a NumPy function."""
-    fn = getattr(np, name)
-    return OpDef(
-        name=f"np.{name}",
-        doc=doc,
-        rule=None if rule is None else exact(rule),
-        run=fn,
-        path=f"numpy.{name}",
-        captures=(fn,),
-        method=name if method else None,
-        cupy=f"cupy.{name}" if cupy else None,
-        **facts,
-    )
-
-
 ROWS: tuple[OpDef, ...] = (
     OpDef(
         name="getitem",
@@ -417,26 +402,31 @@ ROWS: tuple[OpDef, ...] = (
         effect=WRITE,
         precedence=0,
     ),
-    _np("take", "Elements at indices, along an axis or of the flat array.", rule_take, method=True),
-    _np("where", "Elements of two arrays chosen by a condition; or where it holds.", rule_where),
-    _np(
-        "nonzero", "Indices of the elements that are not zero, an array per axis.", rule_nonzero, method=True
+    twin("take", "Elements at indices, along an axis or of the flat array.", rule_take, method="take"),
+    twin("where", "Elements of two arrays chosen by a condition; or where it holds.", rule_where),
+    twin(
+        "nonzero",
+        "Indices of the elements that are not zero, an array per axis.",
+        rule_nonzero,
+        method="nonzero",
     ),
-    _np("flatnonzero", "Flat indices of the elements that are not zero.", rule_flatnonzero),
-    _np("argwhere", "Indices of the elements that are not zero, a row each.", rule_argwhere),
-    _np("searchsorted", "Where elements would go in a sorted array.", rule_searchsorted, method=True),
-    _np("digitize", "Number of the bin that each element is in.", rule_digitize),
-    _np("compress", "Slices along an axis where a condition holds.", rule_compress),
-    _np("extract", "Elements where a condition holds, flat.", rule_extract),
-    _np("choose", "Elements of several arrays chosen by number.", rule_choose, method=True),
-    _np("take_along_axis", "Elements at indices that match along the other axes.", rule_take_along_axis),
-    _np("diagonal", "The diagonal of two axes.", rule_diagonal, method=True),
-    _np("put", "Write values at flat indices.", None, effect=WRITE),
-    _np("put_along_axis", "Write values at indices that match along the other axes.", None, effect=WRITE),
-    _np("place", "Write values where a mask holds.", None, effect=WRITE),
-    _np("copyto", "Write one array into another.", None, effect=WRITE),
-    _np("putmask", "Write values where a mask holds, by position.", None, effect=WRITE),
-    _np("fill_diagonal", "Write a value on the diagonal.", None, effect=WRITE),
-    _np("select", "Elements of the first array whose condition holds.", any_value),
-    _np("piecewise", "Functions applied where conditions hold.", any_value),
+    twin("flatnonzero", "Flat indices of the elements that are not zero.", rule_flatnonzero),
+    twin("argwhere", "Indices of the elements that are not zero, a row each.", rule_argwhere),
+    twin(
+        "searchsorted", "Where elements would go in a sorted array.", rule_searchsorted, method="searchsorted"
+    ),
+    twin("digitize", "Number of the bin that each element is in.", rule_digitize),
+    twin("compress", "Slices along an axis where a condition holds.", rule_compress),
+    twin("extract", "Elements where a condition holds, flat.", rule_extract),
+    twin("choose", "Elements of several arrays chosen by number.", rule_choose, method="choose"),
+    twin("take_along_axis", "Elements at indices that match along the other axes.", rule_take_along_axis),
+    twin("diagonal", "The diagonal of two axes.", rule_diagonal, method="diagonal"),
+    twin("put", "Write values at flat indices.", None, effect=WRITE),
+    twin("put_along_axis", "Write values at indices that match along the other axes.", None, effect=WRITE),
+    twin("place", "Write values where a mask holds.", None, effect=WRITE),
+    twin("copyto", "Write one array into another.", None, effect=WRITE),
+    twin("putmask", "Write values where a mask holds, by position.", None, effect=WRITE),
+    twin("fill_diagonal", "Write a value on the diagonal.", None, effect=WRITE),
+    twin("select", "Elements of the first array whose condition holds.", any_value),
+    twin("piecewise", "Functions applied where conditions hold.", any_value),
 )

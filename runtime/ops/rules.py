@@ -12,10 +12,11 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Union
+from typing import Any, Union, cast
 
 import numpy as np
 
+from runtime.ir.opdef import OpDef
 from runtime.types import OBJECT, WEAK_INT, ArrayType, StaticType, TupleType, Type, WeakType, type_of
 
 Shape = Union[tuple[Union[int, None], ...], None]
@@ -327,3 +328,36 @@ def bind(order: str, operands: Sequence[Type], keywords: dict[str, Type]) -> dic
 def static_or(t: Type | None, default: Any) -> Any:
     """The static value of an operand, `default` where it is absent or NumPy's "no value" marker."""
     return default if t is None else static(t)
+
+
+def shape_of(t: Type) -> Shape:
+    """The shape of the operand as an array, whatever its dtype will be."""
+    if isinstance(t, WeakType):
+        return ()
+    if isinstance(t, TupleType):
+        inner: Shape = None
+        for item in t.items:
+            shape = shape_of(item)
+            if shape is None:
+                raise Unknown
+            inner = same_shape(inner, shape)
+        return (len(t.items), *(inner or ()))
+    return as_array(t).shape
+
+
+def twin(
+    name: str, doc: str, rule: Rule | None, *, method: str | None = None, cupy: bool = True, **facts: Any
+) -> OpDef:
+    """The row of a NumPy function, `name` being its path below `numpy`."""
+    fn = functools.reduce(getattr, name.split("."), np)
+    return OpDef(
+        name=f"np.{name}",
+        doc=doc,
+        rule=None if rule is None else exact(rule),
+        run=cast(Callable[..., Any], fn),
+        path=f"numpy.{name}",
+        captures=(cast(Callable[..., Any], fn),),
+        method=method,
+        cupy=f"cupy.{name}" if cupy else None,
+        **facts,
+    )

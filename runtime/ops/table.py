@@ -12,9 +12,9 @@ from typing import Any
 
 from runtime.errors import GraphError
 from runtime.ir.opdef import OpDef
-from runtime.ops import indexing, operators, python, reduce, ufuncs
+from runtime.ops import create, indexing, joining, operators, python, reduce, shape, ufuncs
 
-FAMILIES = (python, operators, ufuncs, reduce, indexing)
+FAMILIES = (python, operators, ufuncs, reduce, create, shape, indexing, joining)
 
 
 def _collect() -> tuple[dict[str, OpDef], dict[Callable[..., Any], OpDef], dict[str, OpDef]]:
