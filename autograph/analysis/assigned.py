@@ -1,0 +1,59 @@
+"""Which reads surely find a value: definite assignment by structured recursion.
+
+In: a function (jumps allowed: control never comes past one).  Out: `unsure`, the reads of local names
+that some path reaches without a value, and `captures`, the inner functions with what was surely
+assigned when each was made.  A loop may run no trip, so what only its body binds is not sure after it.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import gast
+
+from autograph.analysis.flow import EVERYTHING, Index, events
+from autograph.analysis.scopes import Scope, parameter_nodes
+
+
+class Assigned:
+    """The tables for one function; names are those of `index`."""
+
+    def __init__(self, function: gast.FunctionDef, table: Mapping[gast.AST, Scope], index: Index,
+                 loop_tests: Mapping[gast.AST, gast.AST]) -> None:
+        self.index = index
+        self.unsure: set[gast.AST] = set()
+        self._scopes, self._loop_tests = table, loop_tests
+        self._suite(function.body, index.bits(param.id for param in parameter_nodes(function.args)))
+
+    def _suite(self, stmts: list[gast.AST], state: int) -> int:
+        for stmt in stmts:
+            state = self._statement(stmt, state)
+        return state
+
+    def _statement(self, stmt: gast.AST, state: int) -> int:
+        if isinstance(stmt, gast.If):
+            state = self._part(stmt.test, state)
+            return self._suite(stmt.body, state) & self._suite(stmt.orelse, state)
+        if isinstance(stmt, gast.While):
+            state = self._part(stmt.test, state)
+            self._suite(stmt.body, state)
+            return self._suite(stmt.orelse, state)
+        if isinstance(stmt, gast.For):
+            state = self._part(stmt.iter, state)
+            self._part(self._loop_tests.get(stmt), self._suite(stmt.body, self._part(stmt.target, state)))
+            return self._suite(stmt.orelse, state)
+        state = self._part(stmt, state)
+        if isinstance(stmt, (gast.Return, gast.Raise, gast.Break, gast.Continue)):
+            return EVERYTHING
+        return state
+
+    def _part(self, node: gast.AST | None, state: int) -> int:
+        for event in events(node, self._scopes):
+            bit = self.index.bit.get(event.name, 0)
+            if event.kind == "bind":
+                state |= bit
+            elif event.kind == "delete":
+                state &= ~bit
+            elif bit and not state & bit and event.kind == "read":
+                self.unsure.add(event.node)
+                state |= bit  # a read that finds nothing raises, so what follows has a value
+        return state

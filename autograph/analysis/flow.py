@@ -1,0 +1,111 @@
+"""The order in which a statement reads and binds names, and bit sets of names.
+
+In: one expression or simple statement.  Out: its events in evaluation order.  What an inner function
+or comprehension uses is an event where that function is made: a capture.  `Index` numbers the local
+names of a function, so that a set of names is one int and the analyses stay linear.
+"""
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping
+
+import gast
+
+from autograph.analysis.scopes import FUNCTIONS, SCOPES, Scope, import_names, outer_parts, parameter_nodes
+
+EVERYTHING = -1  # the set of all names: what holds where control never comes
+
+
+@dataclasses.dataclass(frozen=True)
+class Event:
+    """kind: "read", "bind", "capture" (by an inner function, whose node is `node`) or "delete"."""
+
+    kind: str
+    name: str
+    node: gast.AST
+
+
+class Index:
+    """Numbers names in order of first binding; a set of names is an int with their bits."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.names = list(dict.fromkeys(names))
+        self.bit = {name: 1 << number for number, name in enumerate(self.names)}
+
+    def bits(self, names: Iterable[str]) -> int:
+        """The set of those of the names that are numbered."""
+        result = 0
+        for name in names:
+            result |= self.bit.get(name, 0)
+        return result
+
+    def listed(self, bits: int) -> list[str]:
+        """The names of a set, in order of first binding."""
+        found = []
+        bits &= (1 << len(self.names)) - 1
+        while bits:
+            low = bits & -bits
+            found.append(self.names[low.bit_length() - 1])
+            bits ^= low
+        return found
+
+
+def events(node: gast.AST | None, table: Mapping[gast.AST, Scope]) -> Iterator[Event]:
+    """What the expression or simple statement does to names, in the order of evaluation."""
+    if node is None:
+        return
+    if isinstance(node, SCOPES):
+        for part in outer_parts(node):
+            yield from events(part, table)
+        for name in sorted(table[node].free):
+            yield Event("capture", name, node)
+        if isinstance(node, FUNCTIONS) and not isinstance(node, gast.Lambda):
+            yield Event("bind", node.name, node)
+    elif isinstance(node, gast.Name):
+        kind = {gast.Load: "read", gast.Del: "delete"}.get(type(node.ctx), "bind")
+        yield Event(kind, node.id, node)
+    elif isinstance(node, (gast.Import, gast.ImportFrom)):
+        for name in import_names(node):
+            yield Event("bind", name, node)
+    elif isinstance(node, gast.AugAssign):
+        if isinstance(node.target, gast.Name):
+            yield Event("read", node.target.id, node)
+            yield from events(node.value, table)
+            yield Event("bind", node.target.id, node.target)
+        else:
+            yield from events(node.target, table)
+            yield from events(node.value, table)
+    else:
+        for part in _ordered(node):
+            yield from events(part, table)
+
+
+def _ordered(node: gast.AST) -> list[gast.AST]:
+    """The parts of a node in the order in which Python evaluates them."""
+    if isinstance(node, gast.Assign):
+        return [node.value, *node.targets]
+    if isinstance(node, gast.NamedExpr):
+        return [node.value, node.target]
+    if isinstance(node, gast.IfExp):
+        return [node.test, node.body, node.orelse]
+    return list(gast.iter_child_nodes(node))
+
+
+def local_names(node: gast.AST, extra: Iterable[str] = ()) -> Index:
+    """The numbered names of a function-like node: parameters first, then as they are bound."""
+    names = [param.id for param in parameter_nodes(node.args)]
+    todo = list(reversed(node.body)) if isinstance(node.body, list) else [node.body]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, SCOPES):
+            if isinstance(part, FUNCTIONS) and not isinstance(part, gast.Lambda):
+                names.append(part.name)
+            todo.extend(reversed(outer_parts(part)))
+        elif isinstance(part, gast.Name):
+            if not isinstance(part.ctx, gast.Load):
+                names.append(part.id)
+        elif isinstance(part, (gast.Import, gast.ImportFrom)):
+            names.extend(import_names(part))
+        else:
+            todo.extend(reversed(_ordered(part)))
+    return Index([*names, *extra])

@@ -1,0 +1,115 @@
+"""What the passes share while they convert one function: `Context` comes in, `Work` lives meanwhile.
+
+`Context` says how the function's outer names resolve and what the namespace of the operators is
+called.  `Work` holds the tables that one pass leaves for a later one, always keyed by node; nothing is
+ever written on a node.  `Conversion` is the result.
+"""
+from __future__ import annotations
+
+import builtins
+import dataclasses
+from collections.abc import Callable
+from typing import NoReturn
+
+import gast
+
+from autograph.names import Names, names_in
+from autograph.template import attribute, call, load
+from runtime.errors import ConversionRefused, Span
+
+
+@dataclasses.dataclass(frozen=True)
+class Context:
+    """What conversion may know of the function's surroundings.
+
+    resolve: the present value of a global, free or builtin name; `missing` when it has none.
+    missing: the object that `resolve` returns for a name without a value.
+    file: the user's file, for messages.
+    ag: the name under which the operators are reached in generated code.
+    names: gives out the names of helpers; it learns the names that occur in the function.
+    """
+
+    resolve: Callable[[str], object]
+    missing: object
+    file: str
+    ag: str = "ag"
+    names: Names = dataclasses.field(default_factory=Names)
+
+
+@dataclasses.dataclass(frozen=True)
+class Conversion:
+    """A converted function: its tree, and the free names whose cells must hold a `Cell`-like box."""
+
+    node: gast.FunctionDef
+    boxed_free: frozenset[str]
+
+
+class Work:
+    """The state of one conversion.
+
+    loop_tests: for-loop -> expression that must hold before the next item is pulled.
+    loop_exits: `break` that was made for a `return` -> the flag that is set already.
+    declared: function -> names local to it in the user's text, even where all their bindings are gone.
+    boxes: names of boxes, by function; `user_functions`: `def`s of the user's text.
+    """
+
+    def __init__(self, ctx: Context, root: gast.FunctionDef) -> None:
+        self.ctx = ctx
+        self.root = root
+        ctx.names.add(ctx.ag, *names_in(root))
+        self.loop_tests: dict[gast.AST, gast.AST] = {}
+        self.loop_exits: dict[gast.AST, str] = {}
+        self.return_flags: dict[gast.AST, tuple[str, str]] = {}
+        self.declared: dict[gast.AST, frozenset[str]] = {}
+        self.boxes: set[str] = set()
+        self.boxed_free: frozenset[str] = frozenset()
+        self.in_use: list[str] = []
+        self.bound_names = bound_names(root)
+
+    def ag(self, operator: str, *args: gast.AST, **keywords: gast.AST) -> gast.Call:
+        """A call of an operator."""
+        return call(attribute(load(self.ctx.ag), operator), *args, **keywords)
+
+    def fresh(self, base: str) -> str:
+        """A name that occurs nowhere in the function yet; it stays taken."""
+        return self.ctx.names.fresh(base)
+
+    def nested(self, base: str) -> str:
+        """A name no user name and no enclosing helper has; siblings share it.  Undone by `leave`."""
+        name, number = base, 1
+        while name in self.ctx.names or name in self.in_use:
+            number += 1
+            name = f"{base}_{number}"
+        self.in_use.append(name)
+        return name
+
+    def leave(self, count: int = 1) -> None:
+        """The construct that took its last `count` nested names is over."""
+        del self.in_use[len(self.in_use) - count:]
+
+    def builtin(self, name: str) -> object:
+        """The builtin that the name stands for here, or None."""
+        value = None if name in self.bound_names else self.ctx.resolve(name)
+        return value if value is not None and value is getattr(builtins, name, None) else None
+
+    def span(self, node: gast.AST) -> Span:
+        """Where the node stands in the user's file."""
+        return Span(self.ctx.file, getattr(node, "lineno", 1), getattr(node, "col_offset", 0), self.root.name)
+
+    def refuse(self, node: gast.AST, what: str, why: str, fix: str = "") -> NoReturn:
+        """Give up on the whole function because of this node."""
+        raise ConversionRefused(what, span=self.span(node), why=why, fix=fix)
+
+
+
+def bound_names(root: gast.AST) -> set[str]:
+    """All names that are bound anywhere in the tree, parameters of inner functions too."""
+    found: set[str] = set()
+    for node in gast.walk(root):
+        if isinstance(node, gast.Name) and not isinstance(node.ctx, gast.Load):
+            found.add(node.id)
+        elif isinstance(node, (gast.FunctionDef, gast.ClassDef)) and node is not root:
+            found.add(node.name)
+        elif isinstance(node, gast.alias):
+            found.add((node.asname or node.name).split(".")[0])
+    return found

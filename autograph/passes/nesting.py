@@ -1,0 +1,101 @@
+"""How a statement that leaves a suite early becomes structure: nest the rest, or guard it by a flag.
+
+In: a suite and a table of its *exits*: the statements that leave it, each with its flag and the code
+that stands for it.  Out: a suite without exits that runs to its end.  What follows an `if` with an arm
+that always leaves moves into the other arm; only where an arm may or may not leave is a flag asked.
+"""
+from __future__ import annotations
+
+import dataclasses
+
+import gast
+
+from autograph.template import branch, load, locate, negation
+
+
+@dataclasses.dataclass(frozen=True)
+class Exit:
+    """One leaving statement: the flag that says it was taken, and the code that replaces it."""
+
+    flag: str
+    code: tuple[gast.AST, ...]
+
+
+NO_FLAGS: frozenset[str] = frozenset()
+
+
+class Nesting:
+    """Lowers suites with the given exits; `asked` collects the flags that some guard reads.
+
+    Loops inside the suite have no exits of it any more: whoever made the table has seen to that.
+    """
+
+    def __init__(self, exits: dict[gast.AST, Exit]) -> None:
+        self.exits = exits
+        self.asked: set[str] = set()
+        self._flags: dict[gast.AST, frozenset[str]] = {}
+        self._always: dict[gast.AST, bool] = {}
+
+    def flags(self, stmt: gast.AST) -> frozenset[str]:
+        """The flags that the statement may set."""
+        if stmt in self.exits:
+            return frozenset([self.exits[stmt].flag])
+        if not isinstance(stmt, gast.If):
+            return NO_FLAGS
+        if stmt not in self._flags:
+            self._flags[stmt] = NO_FLAGS.union(*(self.flags(s) for s in (*stmt.body, *stmt.orelse)))
+        return self._flags[stmt]
+
+    def leaves(self, stmts: list[gast.AST]) -> bool:
+        """Whether control never reaches the end of the suite."""
+        return any(self._leaves(stmt) for stmt in stmts)
+
+    def _leaves(self, stmt: gast.AST) -> bool:
+        if stmt in self.exits or isinstance(stmt, gast.Raise):
+            return True
+        if not isinstance(stmt, gast.If):
+            return False
+        if stmt not in self._always:
+            self._always[stmt] = bool(stmt.orelse) and self.leaves(stmt.body) and self.leaves(stmt.orelse)
+        return self._always[stmt]
+
+    def lower(self, stmts: list[gast.AST]) -> list[gast.AST]:
+        """The suite without exits."""
+        done: list[gast.AST] = []
+        for number, stmt in enumerate(stmts):
+            if stmt in self.exits:
+                return done + list(self.exits[stmt].code)
+            flags = self.flags(stmt)
+            rest = stmts[number + 1:]
+            if not flags:
+                done.append(stmt)
+                if isinstance(stmt, gast.Raise):
+                    return done
+            elif self.leaves(stmt.body):
+                return done + self.split(stmt, self.lower(stmt.body), self.lower(stmt.orelse + rest))
+            elif self.leaves(stmt.orelse):
+                return done + self.split(stmt, self.lower(stmt.body + rest), self.lower(stmt.orelse))
+            else:
+                done += self.split(stmt, self.lower(stmt.body), self.lower(stmt.orelse))
+                if rest:
+                    return done + self.guard(flags, self.lower(rest), stmt)
+        return done
+
+    def split(self, stmt: gast.If, body: list[gast.AST], orelse: list[gast.AST]) -> list[gast.AST]:
+        """The `if` with new arms."""
+        if not body and isinstance(stmt.test, gast.UnaryOp) and isinstance(stmt.test.op, gast.Not):
+            return [locate(branch(stmt.test.operand, orelse), stmt)]
+        return [locate(branch(stmt.test, body, orelse), stmt)]
+
+    def guard(self, flags: frozenset[str], stmts: list[gast.AST], like: gast.AST) -> list[gast.AST]:
+        """The statements, run only where none of the flags is set."""
+        if not stmts:
+            return []
+        self.asked |= flags
+        return [locate(branch(negation(any_of(sorted(flags))), stmts), like)]
+
+
+def any_of(flags: list[str]) -> gast.AST:
+    """Whether one of the flags is set."""
+    values = [load(flag) for flag in flags]
+    return values[0] if len(values) == 1 else gast.BoolOp(op=gast.Or(), values=values)

@@ -1,0 +1,45 @@
+"""All source rewrites of one function, in order.
+
+In: the gast tree of a function or lambda and its `Context`.  Out: a `Conversion`, or `ConversionRefused`
+for a construct that is not rewritten; then the function runs as plain Python.  The given tree is left
+as it is.  Every node of the result has the place of the user's node it stands for.
+"""
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import gast
+
+from autograph.passes.branches import branches
+from autograph.passes.context import Context, Conversion, Work
+from autograph.passes.jumps import jumps
+from autograph.passes.loops import loops
+from autograph.passes.returns import loop_returns, returns
+from autograph.passes.unbound import unbound
+from autograph.template import function, locate
+
+Pass = Callable[[Any, Work], Any]
+
+PIPELINE: tuple[tuple[str, Pass, str], ...] = (
+    ("loop returns", loop_returns, "a return in a loop is a flag and a break, so it must precede the jumps"),
+    ("jumps", jumps, "loops that run to their end, so that the returns left stand in ifs only"),
+    ("returns", returns, "returns at the end, so that all code is structured from here on"),
+    ("unbound", unbound, "every name exists before it can be an operand; needs structured code"),
+    ("branches", branches, "ifs, whose operands are found on structured code"),
+    ("loops", loops, "loops after ifs: a loop's body then is straight code"),
+)
+
+
+def convert_function(node: gast.AST, ctx: Context) -> Conversion:
+    """The functional form of a `def` or `lambda`."""
+    root = copy.deepcopy(node)
+    if isinstance(root, gast.Lambda):
+        made = function("lambda_", (), [locate(gast.Return(value=root.body), root.body)])
+        made.args = root.args
+        root = locate(made, root)
+    work = Work(ctx, root)
+    for _, run, _ in PIPELINE:
+        root = run(root, work)
+    return Conversion(root, work.boxed_free)
