@@ -12,7 +12,8 @@ from typing import Any
 
 from runtime.errors import SignatureError
 from runtime.execute.loader import load
-from runtime.execute.python_source import PlanSource, plan_source
+from runtime.execute.plan import PlanSource
+from runtime.execute.python_source import plan_source
 from runtime.function.signature import Signature, show
 from runtime.function.spec import TensorSpec
 from runtime.ir.graph import Graph

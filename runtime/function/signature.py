@@ -116,8 +116,10 @@ class Binder:
         self.by_name = frozenset(p.name for p in parameters if p.kind is kinds.POSITIONAL_OR_KEYWORD)
         self.required = sum(p.default is kinds.empty for p in parameters if p.name in self.ordered)
         self.variadic = next((p.name for p in parameters if p.kind is kinds.VAR_POSITIONAL), None)
+        self.takes_any_keyword = any(p.kind is kinds.VAR_KEYWORD for p in parameters)
         self.keyword_only = tuple(p.name for p in parameters if p.kind is kinds.KEYWORD_ONLY)
-        self.plain = not any(p.default is kinds.empty for p in parameters if p.kind is kinds.KEYWORD_ONLY)
+        self.needed_keywords = frozenset(p.name for p in parameters
+                                         if p.kind is kinds.KEYWORD_ONLY and p.default is kinds.empty)
 
     def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Bound | None:
         """The canonical form of the arguments; None when Python would refuse the call.
@@ -125,12 +127,11 @@ class Binder:
         A parameter given by name becomes positional when all before it are given, else it stays a
         keyword: filling the gap would mean evaluating a default.
         """
+        if self.variadic is None and len(args) > len(self.ordered):
+            return None
         if not kwargs:
-            most = len(args) if self.variadic is not None else len(self.ordered)
-            return Bound(args, {}) if self.plain and self.required <= len(args) <= most else None
-        try:
-            self.signature.bind(*args, **kwargs)
-        except TypeError:
+            return Bound(args, {}) if self.required <= len(args) and not self.needed_keywords else None
+        if not self._accepts_names(len(args), kwargs):
             return None
         rest = dict(kwargs)
         positional = list(args)
@@ -142,6 +143,16 @@ class Binder:
         first = {name: rest.pop(name) for name in (*self.ordered, *self.keyword_only)
                  if name in rest and (name in self.by_name or name in self.keyword_only)}
         return Bound(tuple(positional), {**first, **rest})
+
+    def _accepts_names(self, count: int, kwargs: Mapping[str, Any]) -> bool:
+        """Whether Python would take these keywords after `count` positional arguments."""
+        given = self.by_name & kwargs.keys()
+        if given & set(self.ordered[:count]) or not self.needed_keywords <= kwargs.keys():
+            return False
+        if any(name not in given for name in self.ordered[count:self.required]):
+            return False
+        known = self.by_name | set(self.keyword_only)
+        return self.takes_any_keyword or kwargs.keys() <= known
 
     def is_positional(self, name: str) -> bool:
         """Whether the argument of this name (as `argument_names` gives it) can be passed by position."""
@@ -251,8 +262,9 @@ def covers(general: Type, exact: Type) -> bool:
             and all(map(covers, general.items, items))
     if isinstance(general, WeakType) and isinstance(exact, StaticType):
         return type(exact.value).__name__ == general.kind and type(exact.value) in WEAK_OF
-    if isinstance(general, ObjectType) and isinstance(exact, StaticType):
-        return general.cls is None or general.cls is type(exact.value)
+    if isinstance(general, ObjectType):
+        return general.cls is None or general == exact or (
+            isinstance(exact, StaticType) and general.cls is type(exact.value))
     return general == exact
 
 
