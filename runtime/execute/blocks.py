@@ -1,9 +1,9 @@
-"""Blocks of statements under construction: lines, the variables in use, expressions that wait for their reader.
+"""Blocks of statements under construction: lines, variables in use, expressions that wait for their reader.
 
 In: expressions in program order.  Out: lines.  What always holds:
 
-* a value read once waits as an expression in `Scope.pending` and is written where it is read; among those whose
-  evaluation can be observed (`Scope.queue`) the order of the program is kept, at the price of a variable;
+* a value read once waits as an expression in `Scope.pending` and is written where it is read; among those
+  whose evaluation can be observed (`Scope.queue`) the program's order is kept, at the price of a variable;
 * a variable is reused only when no value that is still to be read lives in it.
 """
 

@@ -1,8 +1,8 @@
 """Python expressions as text that knows its precedence, what it reads and where it comes from.
 
-In: pieces of text, operands, templates such as `{0} + {1}`.  Out: `Expr`, `Template`.  What always holds: a composed
-expression evaluates its operands in the order of `Template.order`, and has parentheses exactly where
-Python needs them, because the template itself is parsed to find out.
+In: pieces of text, operands, templates such as `{0} + {1}`.  Out: `Expr`, `Template`.  What always holds: a
+composed expression evaluates its operands in the order of `Template.order`, and has parentheses exactly
+where Python needs them, because the template itself is parsed to find out.
 """
 
 from __future__ import annotations

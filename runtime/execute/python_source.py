@@ -1,7 +1,8 @@
 """The plan: a graph printed as one readable Python function of structured code.
 
-In: a graph.  Out: `PlanSource`.  What always holds: the function does what the reference interpreter does, in
-the same order of everything that can be observed; it has no loop over nodes; names are the user's where they can be.
+In: a graph.  Out: `PlanSource`.  What always holds: the function does what the reference interpreter does,
+in the same order of everything that can be observed; it has no loop over nodes; names are the user's where
+they can be.
 """
 
 from __future__ import annotations

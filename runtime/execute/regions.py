@@ -1,7 +1,7 @@
 """Region ops as Python statements: `if`, conditional expressions, `while`, `for`.
 
-In: a region node.  Out: lines.  What always holds: both arms of an `if` leave the results in the same variables; the
-variables of a loop hold its carries whenever the test or the body begins, and after the loop.
+In: a region node.  Out: lines.  What always holds: both arms of an `if` leave the results in the same
+variables; the variables of a loop hold its carries whenever the test or the body begins, and after the loop.
 """
 
 from __future__ import annotations
@@ -122,7 +122,13 @@ class Regions(Blocks, abc.ABC):
         elif which == "or":
             expr = compose([pred.at_least(OR), " or ", false.at_least(OR)], OR, None, ordered)
         else:
-            pieces = [true.at_least(OR), " if ", pred.at_least(OR), " else ", false.at_least(CONDITIONAL)]
+            pieces: list[str | Expr] = [
+                true.at_least(OR),
+                " if ",
+                pred.at_least(OR),
+                " else ",
+                false.at_least(CONDITIONAL),
+            ]
             expr = compose(pieces, CONDITIONAL, None, ordered)
         expr = dataclasses.replace(expr, span=node.span)
         if scope.info.counts.get(out, 0) == 1 and out not in scope.info.nested:
