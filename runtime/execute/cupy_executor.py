@@ -24,7 +24,7 @@ import numpy as np
 
 from runtime.errors import DeviceError
 from runtime.execute.loader import load
-from runtime.execute.python_source import PlanSource
+from runtime.execute.plan import PlanSource
 
 INSTALL = "pip install cupy-cuda13x (or cupy-cuda12x, after the CUDA version of the driver)"
 UPLOAD = "move it once, before the call: cupy.asarray({name})"
