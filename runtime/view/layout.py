@@ -20,12 +20,16 @@ _LANE = 10.0
 
 @dataclasses.dataclass
 class Slot:
-    """A box, or a stand-in for a long edge (`box` is None), and where it was put."""
+    """A box, or a stand-in for a long edge (`box` is None), and where it was put.
+
+    room: the height of its layer.
+    """
 
     box: int | None
     width: float
     height: float
     layer: int = 0
+    room: float = 0.0
     x: float = 0.0
     y: float = 0.0
     above: list[int] = dataclasses.field(default_factory=list)
@@ -48,10 +52,11 @@ class Layout:
 
 
 def arrange(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]]) -> Layout:
-    """Lay out boxes of the given (width, height); an edge (a, b) has a < b."""
+    """Lay out boxes of the given (width, height); an edge (a, b) has a < b.  The last box goes lowest."""
     if not sizes:
         return Layout((), (), 0.0, 0.0)
     layers = _layers(len(sizes), edges)
+    layers[-1] = max(layers[:-1], default=-1) + 1
     slots = [Slot(k, width, height, layers[k]) for k, (width, height) in enumerate(sizes)]
     chains = [_chain(slots, a, b) for a, b in edges]
     rows: list[list[int]] = [[] for _ in range(max(layers) + 1)]
@@ -63,9 +68,7 @@ def arrange(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int
     for row in rows:
         tallest = max(slots[k].height for k in row)
         for k in row:
-            slots[k].y = y
-            if slots[k].box is None:
-                slots[k].height = tallest
+            slots[k].y, slots[k].room = y, tallest
         y += tallest + _GAP_Y
     left = min(slot.x for slot in slots)
     for slot in slots:
@@ -148,13 +151,16 @@ def _spread(wanted: Sequence[float], widths: Sequence[float]) -> list[float]:
 
 
 def _line(slots: list[Slot], chain: list[int]) -> tuple[tuple[float, float], ...]:
-    """From the bottom of the first box, through the stand-ins, to the top of the last."""
+    """From the bottom of the first box, through the stand-ins, to the top of the last.
+
+    Segments are straight and bent in turn."""
     first, last = slots[chain[0]], slots[chain[-1]]
     start = (first.x + first.width * _share(first.below, chain[1], slots), first.y + first.height)
     end = (last.x + last.width * _share(last.above, chain[-2], slots), last.y)
-    points = [start]
+    # Straight down beside higher boxes of its own layer first, then from lane to lane.
+    points = [start, (start[0], first.y + first.room)]
     for k in chain[1:-1]:
-        points += [(slots[k].middle, slots[k].y), (slots[k].middle, slots[k].y + slots[k].height)]
+        points += [(slots[k].middle, slots[k].y), (slots[k].middle, slots[k].y + slots[k].room)]
     return (*points, end)
 
 

@@ -162,14 +162,10 @@ class _Painter:
         if node.outputs:
             call = f"{', '.join(self.printer.names[value] for value in node.outputs)} = {call}"
         types = ", ".join(self.printer.writer.type_text(value.type) for value in node.outputs)
-        extra = ([types] if types else []) + ([f"line {node.span.line}"] if node.span else [])
-        head = (
-            [": ".join(extra[:1]) + (f"   line {node.span.line}" if node.span and types else "")]
-            if extra
-            else []
-        )
+        line = f"line {node.span.line}" if node.span else ""
+        below = "   ".join(filter(None, (types, line)))
         style = "effect" if effect else ""
-        picture = self.box(call, style, tooltip(node, self.printer), head)
+        picture = self.box(call, style, tooltip(node, self.printer), [below] if below else [])
         return self.around(node, picture, style) if node.regions else picture
 
     def around(self, node: Node, head: _Picture, style: str) -> _Picture:
@@ -199,7 +195,7 @@ def _path(points: Sequence[tuple[float, float]], style: str) -> str:
     x, y = points[0]
     text = [f"M{x:.1f} {y:.1f}"]
     for k, (to_x, to_y) in enumerate(points[1:]):
-        if k % 2:
+        if k % 2 == 0:
             text.append(f"L{to_x:.1f} {to_y:.1f}")
         else:
             bend = (to_y - y) / 2

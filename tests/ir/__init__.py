@@ -1,0 +1,1 @@
+"""The intermediate representation: names, walking, text, verifier, reference interpreter."""
