@@ -6,6 +6,8 @@ import collections
 
 import pytest
 
+from runtime.execute.loader import load
+from runtime.execute.python_source import plan_source
 from runtime.execute.reference import interpret
 from runtime.ir.graph import Graph
 from runtime.ir.text import parse_graph, print_graph
@@ -55,6 +57,17 @@ def test_the_reference_is_deterministic_and_types_hold(seeds: range) -> None:
         first = reference(graph, args)
         assert reference(graph, args) == first, print_graph(graph)
         assert reference(renumber(graph), args) == first
+
+
+@pytest.mark.parametrize("seeds", blocks(), ids=str)
+def test_plans_do_what_the_reference_does(seeds: range) -> None:
+    for seed in seeds:
+        graph, args = random_graph(seed)
+        plan = plan_source(graph)
+        run = load(plan)
+        one = len(graph.results) == 1
+        found = outcome(lambda *values, run=run, one=one: (run(*values),) if one else run(*values), args)
+        assert found == reference(graph, args), f"seed {seed}\n{print_graph(graph)}\n{plan.text}"
 
 
 def test_random_graphs_are_varied() -> None:
