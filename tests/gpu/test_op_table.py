@@ -89,6 +89,18 @@ def test_ufuncs(machine: Machine, op: OpDef, dtype: str) -> None:
         assert describes(claim, result), f"claimed {claim}, got {type_of(result)}"
 
 
+@pytest.mark.parametrize(("name", "dtype"), OTHER_DTYPES)
+def test_documented_differences_of_dtypes(machine: Machine, name: str, dtype: str) -> None:
+    op, args = OPS[name], [np.ones(3, dtype)] * OPS[name].run.nin  # type: ignore[attr-defined]
+    uploaded = [machine.upload(arg) for arg in args]
+    if "logical" in name:
+        with pytest.raises(TypeError):
+            op.run(*uploaded)
+    else:
+        with pytest.raises(TypeError):
+            op.run(*args)
+
+
 @pytest.mark.parametrize("name", REDUCTIONS)
 @pytest.mark.parametrize("dtype", ("?", "i4", "f4", "f8"))
 @pytest.mark.parametrize("axis", (None, 0, -1))
@@ -109,7 +121,9 @@ def test_full_reductions_give_arrays_not_scalars(machine: Machine) -> None:
         assert result.shape == ()
 
 
-@pytest.mark.parametrize("op", [op for op in OPS.values() if op.cupy is not None and op.path], ids=lambda op: op.name)
+@pytest.mark.parametrize(
+    "op", [op for op in OPS.values() if op.cupy is not None and op.path], ids=lambda op: op.name
+)
 def test_rows_name_what_the_wheel_has(op: OpDef) -> None:
     snapshot = spec.load()
     known = {**snapshot["functions"], **snapshot["ufuncs"]}

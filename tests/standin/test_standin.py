@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -90,7 +91,13 @@ def test_capture_records_and_replays_on_the_same_buffers() -> None:
 
 def test_library_calls_are_not_captured() -> None:
     stream, x = cp.cuda.Stream(), cp.ones((2, 2))
-    for call in (lambda: x @ x, lambda: x.sort(), lambda: cp.linalg.solve(x, x), lambda: cp.fft.fft(x)):
+    calls: list[Callable[[], Any]] = [
+        lambda: x @ x,
+        lambda: x.sort(),
+        lambda: cp.linalg.solve(x, x),
+        lambda: cp.fft.fft(x),
+    ]
+    for call in calls:
         with stream:
             stream.begin_capture()
             with pytest.raises(NotImplementedError, match="capture"):
@@ -128,7 +135,14 @@ def test_numpy_functions_dispatch() -> None:
 
 def test_views_stay_views_and_copies_copies() -> None:
     x = cp.zeros((2, 2))
-    for view in (np.transpose(x), x.ravel(), cp.expand_dims(x, 0), x[:, 1:], cp.broadcast_to(x, (3, 2, 2))):
+    views: list[Any] = [
+        np.transpose(x),
+        x.ravel(),
+        cp.expand_dims(x, 0),
+        x[:, 1:],
+        cp.broadcast_to(x, (3, 2, 2)),
+    ]
+    for view in views:
         assert np.shares_memory(view._values, x._values)
     for copy in (x.copy(), x.flatten(), x.astype(float), x.round(), cp.clip(x, 0, 1), x[[0]], x + 0):
         assert not np.shares_memory(copy._values, x._values)
