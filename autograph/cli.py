@@ -8,6 +8,7 @@ It uses public names only, so whatever it shows a program can have too.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import inspect
 import os
 import pathlib
@@ -20,8 +21,9 @@ import autograph as ag
 from autograph import cli_show, demo
 from autograph.cli_target import CliError, arguments, one_line, python_function, target
 from runtime.execute.export import export
-from runtime.view.dot import dot
-from runtime.view.svg import svg
+from runtime.ir.text import print_graph
+from runtime.view.dot import graph_to_dot
+from runtime.view.svg import graph_to_svg
 
 TARGET_HELP = "FILE.py:function or module:function; a method is Class.method"
 ARGS_HELP = "Python literals (text in quotes), np.array(...), np.int64(27), .npy files, name=value"
@@ -142,21 +144,28 @@ def function_of(found: Any, text: str) -> Any:
 
 def concrete(opts: argparse.Namespace) -> Any:
     """The concrete function for the target and the example arguments."""
-    function = function_of(target(opts.target), opts.target)
+    function, positional, keywords = call_of(opts)
+    try:
+        return function.get_concrete_function(*positional, **keywords)
+    except ag.Untraceable as error:
+        raise CliError(
+            f"{opts.target} is not traced for these arguments: {error.why or error.what}"
+        ) from error
+
+
+def call_of(opts: argparse.Namespace) -> tuple[Any, list[Any], dict[str, Any]]:
+    """Function and arguments; arguments that don't fit the parameters are refused."""
+    found = target(opts.target)
+    function = function_of(found, opts.target)
     positional, keywords = arguments(opts.args)
-    check_arguments(function, opts.target, positional, keywords)
-    return function.get_concrete_function(*positional, **keywords)
-
-
-def check_arguments(function: Any, text: str, positional: list[Any], keywords: dict[str, Any]) -> None:
-    """Refuse arguments that don't fit the function's parameters, naming them."""
-    if not positional and not keywords and getattr(function, "input_signature", None):
-        return
-    signature = inspect.signature(getattr(function, "python_function", function))
+    if function is found and not opts.args and opts.command != "run":
+        return function, [], {}  # it may have an input_signature, which says what to trace for
+    signature = inspect.signature(python_function(found, opts.target))
     try:
         signature.bind(*positional, **keywords)
     except TypeError as error:
-        raise CliError(f"{text}{signature} can't be called so: {one_line(error)}") from error
+        raise CliError(f"{opts.target}{signature} can't be called so: {one_line(error)}") from error
+    return function, positional, keywords
 
 
 def write(text: str, output: str | None) -> None:
@@ -192,8 +201,8 @@ def place(plain: Any) -> str:
 
 def graph_command(opts: argparse.Namespace) -> int:
     """`autograph graph`."""
-    graph = concrete(opts).graph
-    write({"text": str, "dot": dot, "svg": svg}[opts.format](graph), opts.output)
+    printer = {"text": print_graph, "dot": graph_to_dot, "svg": graph_to_svg}[opts.format]
+    write(printer(concrete(opts).graph), opts.output)
     return 0
 
 
@@ -206,12 +215,9 @@ def plan_command(opts: argparse.Namespace) -> int:
 
 def run_command(opts: argparse.Namespace) -> int:
     """`autograph run`."""
-    found = target(opts.target)
-    function = function_of(found, opts.target)
+    function, positional, keywords = call_of(opts)
     if opts.check:
-        function = ag.function(getattr(found, "python_function", found), check=True)
-    positional, keywords = arguments(opts.args)
-    check_arguments(function, opts.target, positional, keywords)
+        function = ag.function(function.python_function, check=True)
     print(repr(function(*positional, **keywords)))
     return 0
 
@@ -224,10 +230,10 @@ def export_command(opts: argparse.Namespace) -> int:
 
 def explain_command(opts: argparse.Namespace) -> int:
     """`autograph explain`."""
-    function = function_of(target(opts.target), opts.target)
-    positional, keywords = arguments(opts.args)
-    check_arguments(function, opts.target, positional, keywords)
-    write(ag.explain(function, *positional, **keywords), None)
+    function, positional, keywords = call_of(opts)
+    with contextlib.suppress(ag.Untraceable):  # then the explanation says why
+        function.get_concrete_function(*positional, **keywords)
+    write(function.explain(), None)
     return 0
 
 

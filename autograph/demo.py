@@ -22,6 +22,7 @@ import numpy as np
 from numpy.polynomial import chebyshev, polynomial
 
 import autograph as ag
+from runtime.ir.text import print_graph
 
 LINES = 14  # how much of each text is shown without --full
 
@@ -155,12 +156,12 @@ def view(sample: Sample, converted: Any, full: bool) -> str:
     try:
         excerpt("generated", ag.to_code(sample.function), full)
         concrete = converted.get_concrete_function(*sample.make()[0])
-        excerpt("graph", str(concrete.graph), full)
-        excerpt("plan", str(concrete.plan_source), full)
+        excerpt("graph", print_graph(concrete.graph, spans=False), full)
+        excerpt("plan", concrete.plan_source, full)
     except ag.AutographError as error:
         excerpt("left to Python", str(error), full)
         return "plain Python"
-    return "graph"
+    return f"graph, {len(concrete.notes)} to Python" if concrete.notes else "graph"
 
 
 def main(full: bool = False) -> int:
@@ -178,8 +179,8 @@ def main(full: bool = False) -> int:
         rows.append((sample.name, way, f"{len(pairs)} calls", "DIFFERS" if bad else "equal"))
         for want, got in bad:
             print(f"  plain Python: {want}\n  converted:    {got}")
-    print(f"\n{'function':28}{'runs as':16}{'compared':12}with plain Python")
+    print(f"\n{'function':28}{'runs as':20}{'compared':12}with plain Python")
     for row in rows:
-        print(f"{row[0]:28}{row[1]:16}{row[2]:12}{row[3]}")
+        print(f"{row[0]:28}{row[1]:20}{row[2]:12}{row[3]}")
     print(f"\n{len(rows)} functions, {wrong} results differ, {time.perf_counter() - began:.1f} s")
     return 1 if wrong else 0
