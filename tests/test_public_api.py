@@ -1,0 +1,52 @@
+"""The public names, and what a bare import brings along."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+import autograph as ag
+
+NAMES = (
+    "function convert to_code do_not_convert TensorSpec cond while_loop for_loop run_functions_eagerly "
+    # what generated code calls
+    "and_ or_ not_ is_ is_not in_ not_in call list_ dict_ set_ dict_merge list_comp set_comp dict_comp generator "
+    "unpack Cell global_cell unbound bound raise_ "
+    # errors
+    "AutographError SourceNotFound ConversionRefused GeneratorError TraceError Untraceable TensorBoolError "
+    "ConcreteValueError LeakedTensorError UnboundNameError GuardError GraphError SignatureError CheckError "
+    "ExportError DeviceError"
+).split()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_name_is_public_and_documented(name: str) -> None:
+    assert name in ag.__all__
+    assert inspect.getdoc(getattr(ag, name))
+
+
+def test_errors_have_one_base() -> None:
+    errors = [value for value in vars(ag).values() if isinstance(value, type) and issubclass(value, BaseException)]
+    ours = [cls for cls in errors if cls.__module__.startswith(("runtime", "autograph"))]
+    assert ours and all(issubclass(cls, (ag.AutographError, Warning)) for cls in ours)
+
+
+def test_all_is_true() -> None:
+    assert len(set(ag.__all__)) == len(ag.__all__)
+    for name in ag.__all__:
+        assert hasattr(ag, name)
+
+
+def test_bare_import_is_light() -> None:
+    code = "import sys, autograph; print(sorted({'cupy', 'llvmlite', 'pygments', 'pytest'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_runtime_does_not_load_the_transpiler() -> None:
+    code = "import sys, runtime; print([m for m in sys.modules if m.split('.')[0] in ('autograph', 'gast')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "[]"
