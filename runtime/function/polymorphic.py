@@ -111,6 +111,7 @@ class PolymorphicFunction(Generic[P, R]):
         self._tick = itertools.count(1)
         self._groups: dict[Hashable, list[TraceRecord]] = {}
         self._history: list[TraceRecord] = []
+        self._classes: Mapping[tuple[Any, ...], Sequence[TraceRecord]] = {}
         self._entries: tuple[Entry, ...] = ()
         self._plain: tuple[Entry, ...] = ()
         self._plain_reason = ""
@@ -136,24 +137,16 @@ class PolymorphicFunction(Generic[P, R]):
         bound = self._binder.bind(args, kwargs)
         if bound is None:  # Python itself says what is wrong with the arguments
             return self._python(*args, **kwargs)
-        signature = self._binder.signature_of(bound)
-        for record in tuple(self._groups.get(signature.skeleton(), ())):
-            result = record.entry(bound.positional, bound.keywords)
-            if result is not MISS:
-                record.used = next(self._tick)
-                return result
-        record = self._record_for(bound, signature)
+        result = self._by_class(bound.positional, bound.keywords)
+        if result is not MISS:
+            return result
+        record = self._record_for(bound, self._binder.signature_of(bound))
         result = record.entry(bound.positional, bound.keywords)
         return self._python(*args, **kwargs) if result is MISS else result
 
-    def _by_key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """An entry that looks the trace up instead of trying all of them."""
-        if kwargs:  # rare with many traces, and the slow way binds anyway
-            return MISS
-        bound = self._binder.bind(args, kwargs)
-        if bound is None:
-            return MISS
-        for record in tuple(self._groups.get(self._binder.signature_of(bound).skeleton(), ())):
+    def _by_class(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """An entry that tries only the traces for arguments of these classes."""
+        for record in self._classes.get((*map(type, args), *kwargs, *map(type, kwargs.values())), ()):
             result = record.entry(args, kwargs)
             if result is not MISS:
                 record.used = next(self._tick)
@@ -175,7 +168,7 @@ class PolymorphicFunction(Generic[P, R]):
                 self._give_up(f"it was traced {self._traced} times, each time for other arguments")
                 return self._plain_record(exact, "too many signatures", 0.0)
             record = self._attempt(signature, exact, bound, reason)
-            self._store(record, exact.skeleton())
+            self._store(record, exact.skeleton(), bound)
             return record
 
     def _signature_for(self, exact: Signature, group: list[TraceRecord], covering: list[TraceRecord],
@@ -253,19 +246,15 @@ class PolymorphicFunction(Generic[P, R]):
         self._plain_reason = why
         self._rebuild()
 
-    def _store(self, record: TraceRecord, key: Hashable) -> None:
+    def _store(self, record: TraceRecord, key: Hashable, bound: Bound) -> None:
         """Add a record; the least recently used one goes when there are too many."""
-        records = [r for group in self._groups.values() for r in group]
-        while len(records) >= settings.cache_size:
-            oldest = min(records, key=lambda r: max(r.used, r.made))
-            records.remove(oldest)
+        record.classes = bound.classes
+        while len(self._history) >= settings.cache_size:
+            oldest = min(self._history, key=lambda r: max(r.used, r.made))
             self._history.remove(oldest)
             left = {k: [r for r in group if r is not oldest] for k, group in self._groups.items()}
             self._groups = {k: group for k, group in left.items() if group}
-        group = [*self._groups.get(key, ()), record]
-        # Most specific first; among equals the newest, which relies on the present state of things.
-        group.sort(key=lambda r: (r.signature.unknowns(), -r.made))
-        self._groups = {**self._groups, key: group}
+        self._groups.setdefault(key, []).append(record)
         self._history.append(record)
         if record.concrete is not None:
             self._latest = record
@@ -276,12 +265,16 @@ class PolymorphicFunction(Generic[P, R]):
                           RetraceWarning, stacklevel=5)
 
     def _rebuild(self) -> None:
-        records = [r for group in self._groups.values() for r in group]
+        # Most specific first; among equals the newest, which relies on the present state of things.
+        records = sorted(self._history, key=lambda r: (r.signature.unknowns(), -r.made))
+        classes: dict[tuple[Any, ...], list[TraceRecord]] = {}
+        for record in records:
+            classes.setdefault(record.classes, []).append(record)
+        self._classes = classes
         if len(records) < min(LINEAR + 1, settings.cache_size):
-            records.sort(key=lambda r: (r.signature.unknowns(), -r.made))
             self._entries = (*(r.entry for r in records), *self._plain)
         else:
-            self._entries = (self._by_key, *self._plain)
+            self._entries = (self._by_class, *self._plain)
 
     def _is_strict(self) -> bool:
         return settings.strict if self._strict is None else self._strict
@@ -318,7 +311,7 @@ class PolymorphicFunction(Generic[P, R]):
                     break
             else:
                 record = self._attempt(exact, exact, bound, "get_concrete_function")
-                self._store(record, exact.skeleton())
+                self._store(record, exact.skeleton(), bound)
         if record.concrete is None:
             raise Untraceable(f"{record.signature} is left to plain Python", why=record.plain or "")
         return record.concrete
@@ -343,8 +336,7 @@ class PolymorphicFunction(Generic[P, R]):
 
     def pretty_printed_concrete_signatures(self) -> str:
         """The signatures in the cache, one per line."""
-        records = sorted((r for group in self._groups.values() for r in group), key=lambda r: r.made)
-        return "\n".join(f"{r.signature}" + ("" if r.concrete else "  [plain Python]") for r in records)
+        return "\n".join(f"{r.signature}" + ("" if r.concrete else "  [plain Python]") for r in self._history)
 
     def explain(self) -> str:
         """Every trace: why it was made, how long it took, what it relies on, what was left to Python."""

@@ -34,6 +34,7 @@ class TraceRecord:
     entry: Entry
     made: int
     used: int = 0
+    classes: tuple[Any, ...] = ()
 
     def failed_guards(self, values: Sequence[Any]) -> list[Guard]:
         """The guards that do not hold now."""

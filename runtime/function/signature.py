@@ -53,6 +53,11 @@ class Bound:
         """All arguments: positional ones, then keywords in order."""
         return (*self.positional, *self.keywords.values())
 
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """Classes of the arguments and names of the keywords: a cheap key for the traces that may serve."""
+        return (*map(_class, self.positional), *self.keywords, *map(_class, self.keywords.values()))
+
 
 @dataclasses.dataclass(frozen=True)
 class Signature:
@@ -168,6 +173,17 @@ class Binder:
         names = self.argument_names(len(bound.positional))
         return Signature(self.name, tuple(zip(names, map(argument_type, bound.positional), strict=True)),
                          tuple((name, argument_type(value)) for name, value in bound.keywords.items()))
+
+
+def _class(value: Any) -> type:
+    """The class of an argument; of a spec, the class of what it describes."""
+    if isinstance(value, (TensorSpec, ArrayType)):
+        return value.dtype.type if isinstance(value, ArrayType) and value.scalar else np.ndarray
+    if isinstance(value, WeakType):
+        return next(cls for cls, weak in WEAK_OF.items() if weak == value)
+    if isinstance(value, StaticType):
+        return type(value.value)
+    return (value.cls or object) if isinstance(value, (TupleType, ObjectType)) else type(value)
 
 
 def argument_type(value: Any) -> Type:
