@@ -73,15 +73,15 @@ class Constants:
     def __init__(self, names: PlanNames) -> None:
         self.names = names
         self.bound: dict[str, Any] = {}
-        self._named: dict[int, str] = {}
+        self._named: dict[object, str] = {}
 
     def bind(self, value: Any, hint: str = "") -> str:
         """The name that the plan reads the object by."""
-        if id(value) not in self._named:
-            name = self.names.constant(hint)
-            self._named[id(value)] = name
-            self.bound[name] = value
-        return self._named[id(value)]
+        key = _key(value)
+        if key not in self._named:
+            self._named[key] = self.names.constant(hint)
+            self.bound[self._named[key]] = value
+        return self._named[key]
 
     def module(self, name: str) -> str:
         """The name of an imported module: `np` for NumPy."""
@@ -170,6 +170,15 @@ def slice_expression(start: Expr, stop: Expr, step: Expr) -> Expr:
     shown = ["" if part.text == "None" else part.at_least(SUM).text for part in (start, stop, step)]
     short = f"{shown[0]}:{shown[1]}" + (f":{shown[2]}" if shown[2] else "")
     return Expr(f"slice({start.text}, {stop.text}, {step.text})", subscript=short)
+
+
+def _key(value: Any) -> object:
+    """Equal for objects that one name can stand for: the same object, or the same number."""
+    if type(value) in (float, complex):
+        return type(value), repr(value)
+    if isinstance(value, (np.number, np.bool_)):
+        return type(value), value.tobytes()
+    return id(value)
 
 
 def _hint(value: Any) -> str:

@@ -1,7 +1,7 @@
 """From a plan's text to a callable.
 
-In: `PlanSource`.  Out: a function of the graph's parameters.  What always holds: the text is compiled once and
-can be stepped through by a debugger; what it raises carries a traceback into the user's code; when the
+In: `PlanSource`.  Out: a function of the graph's parameters.  What always holds: the text is compiled once
+and can be stepped through by a debugger; what it raises carries a traceback into the user's code; when the
 function is gone, so is all that was registered for it.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 import linecache
+import sys
 import types
 import weakref
 from collections.abc import Callable
@@ -41,7 +42,11 @@ def load(plan: PlanSource, *, show_generated: bool | None = None) -> Callable[..
         except BaseException as error:
             entry = error.__traceback__
             inner = None if entry is None else entry.tb_next  # the first entry is this function's own
-            raise error.with_traceback(traceback.rewritten(inner, show_generated=show_generated))
+            found = traceback.rewritten(inner, show_generated=show_generated)
+            if sys.version_info < (3, 11):  # a bare raise would restore the old traceback
+                raise error.with_traceback(found)  # noqa: B904  it is the error that is being handled
+            error.__traceback__ = found
+            raise
 
     weakref.finalize(function, _forget, filename)
     return run

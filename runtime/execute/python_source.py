@@ -8,6 +8,7 @@ they can be.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 
 from runtime.errors import Span
@@ -19,12 +20,13 @@ from runtime.execute.expression import Expr, Mark, Template, variable
 from runtime.execute.names import PlanNames
 from runtime.execute.plan import PlanSource
 from runtime.execute.regions import Regions
-from runtime.ir.graph import Graph, Node
+from runtime.ir.graph import Graph, Node, Value
 from runtime.ir.opdef import OpDef
 from runtime.ops.table import OPS
 from runtime.types import ArrayType
 
 _COLUMNS = 110
+_COLUMNS_KNOWN = sys.version_info >= (3, 11)  # code objects tell columns
 
 
 def plan_source(graph: Graph, *, device: str = "cpu", table: Mapping[str, OpDef] = OPS) -> PlanSource:
@@ -134,7 +136,7 @@ class _Printer(Regions):
         )
         operands = dict(enumerate(node.inputs))
         order = template.order
-        named = [k for k in order if k in template.named]
+        named = [k for k in order if k in template.named or self.strays(scope, node, k)]
         free = self.flow.free(node)
         found = self.consume(scope, operands, order, named=named, now=not (waits or free), room=WIDTH)
         expr = template.fill(found, node.span, not free)
@@ -150,6 +152,13 @@ class _Printer(Regions):
             self.assign(scope, node.outputs[0], expr)
         else:
             self.unpack(scope, node, expr)
+
+    def strays(self, scope: Scope, node: Node, k: int) -> bool:
+        """Whether the operand needs a line of its own, because only lines tell where an error arose."""
+        operand = node.inputs[k]
+        if _COLUMNS_KNOWN or not isinstance(operand, Value) or operand not in scope.queue:
+            return False
+        return any(mark[2].line != (node.span.line if node.span else 0) for mark in scope.env[operand].marks)
 
     def unpack(self, scope: Scope, node: Node, expr: Expr) -> None:
         """Print a node with several outputs as an assignment to several variables."""

@@ -12,6 +12,7 @@ import ast
 import os
 import types
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from runtime.config import settings
 from runtime.errors import Span
@@ -90,11 +91,11 @@ def _entries(traceback: types.TracebackType) -> Iterator[tuple[types.FrameType, 
 def _frame(span: Span) -> tuple[types.FrameType, int]:
     """A finished frame of a code object that claims to be the user's, and the instruction it is at."""
     function = span.function or "<module>"
-    code = _RAISE.replace(
-        co_filename=span.file, co_name=function.rpartition(".")[2], co_firstlineno=span.line
-    )
-    if hasattr(code, "co_qualname"):
-        code = code.replace(co_qualname=function)
+    facts: dict[str, Any] = {"co_filename": span.file, "co_firstlineno": span.line}
+    facts["co_name"] = function.rpartition(".")[2]
+    if hasattr(_RAISE, "co_qualname"):
+        facts["co_qualname"] = function
+    code = _RAISE.replace(**facts)
     try:
         exec(code, {"marker": _Marker()})
     except _Marker as marker:

@@ -1,0 +1,210 @@
+"""A plan as a file that stands alone: NumPy is all it needs.
+
+In: a graph.  Out: Python source.  What always holds: the function in the file computes what the plan does;
+arrays that the graph captured are written as they are now; what can't be written is an `ExportError` that
+names the object and the user's line.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import inspect
+import math
+import sys
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from runtime import pyops
+from runtime.boxes import UnboundMarker
+from runtime.errors import ExportError, Span
+from runtime.execute.constants import importable
+from runtime.execute.python_source import plan_source
+from runtime.ir.graph import Const, Graph
+from runtime.ir.opdef import OpDef
+from runtime.ir.walk import walk_nodes
+from runtime.ops.table import OPS
+
+LARGEST = 1000  # elements of an array that is written out
+
+_MARKER = '''class UnboundMarker:
+    """Stands for "this name has no value"."""
+
+    def __init__(self, name):
+        self.name = name
+'''
+_BOUND = '''def bound(value, name):
+    """`value`, unless the name has none."""
+    if isinstance(value, UnboundMarker):
+        raise UnboundLocalError(f"cannot access local variable '{name}' where it is not "
+                                "associated with a value")
+    return value
+'''
+
+
+def export(graph: Graph, name: str | None = None, *, table: Mapping[str, OpDef] = OPS) -> str:
+    """The source of a file that defines the graph's function and needs NumPy only.
+
+    name: the function's name, the graph's own when None.
+    """
+    if name is not None:
+        graph = dataclasses.replace(graph, name=name)
+    plan = plan_source(graph, table=table)
+    writer = _Writer(graph)
+    for constant, value in plan.constants.items():
+        writer.define(constant, value)
+    head = f'"""{plan.name}: generated; stands alone with NumPy."""'
+    imports = sorted(writer.imports | {"import numpy as np"})
+    blocks = [head, "\n".join(imports), *writer.support.values(), "\n".join(writer.lines), plan.text]
+    return "\n\n".join(block.strip("\n") for block in blocks if block.strip("\n")) + "\n"
+
+
+class _Writer:
+    """Collects imports, helper code and definitions of constants."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.imports: set[str] = set()
+        self.support: dict[str, str] = {}
+        self.lines: list[str] = []
+
+    def define(self, name: str, value: Any) -> None:
+        """Make the name stand for the value in the file."""
+        if isinstance(value, types.ModuleType):
+            self._import_module(name, value)
+        elif value is pyops.unpack:
+            self.imports |= {"import itertools", "from typing import Any"}
+            self.support["counts"] = inspect.getsource(pyops._counts_in_message)
+            self._support(name, "unpack", inspect.getsource(pyops.unpack))
+        elif value is pyops.bound:
+            self.support["marker"] = _MARKER
+            self._support(name, "bound", _BOUND)
+        else:
+            text = self.text(value)
+            if text is None:
+                raise self._refusal(name, value)
+            if text != name:
+                self.lines.append(f"{name} = {text}")
+
+    def _support(self, name: str, own: str, source: str) -> None:
+        self.support[own] = source
+        if name != own:
+            self.lines.append(f"{name} = {own}")
+
+    def _import_module(self, name: str, module: types.ModuleType) -> None:
+        full = module.__name__
+        if not standard(full):
+            raise self._refusal(name, module)
+        self.imports.add(f"import {full}" if full == name else f"import {full} as {name}")
+
+    def _refusal(self, name: str, value: Any) -> ExportError:
+        kind = type(value)
+        what = f"{name} ({kind.__module__}.{kind.__qualname__}) can't be written to a file"
+        why = "the file may need NumPy and the standard library only"
+        if isinstance(value, np.ndarray) and value.size > LARGEST and not value.dtype.hasobject:
+            why = f"it has {value.size} elements; at most {LARGEST} are written out"
+        fix = "pass it as an argument of the function"
+        return ExportError(what, span=find_span(self.graph, value), why=why, fix=fix)
+
+    def text(self, value: Any) -> str | None:
+        """An expression that gives the value; None if there is none."""
+        for kinds, write in self._writers():
+            if type(value) in kinds:
+                return write(value)
+        if isinstance(value, UnboundMarker):
+            self.support["marker"] = _MARKER
+            return f"UnboundMarker({value.name!r})"
+        if isinstance(value, np.generic):
+            return self._scalar(value)
+        if isinstance(value, enum.Enum):
+            owner = self._imported(type(value))
+            return owner and f"{owner}.{value.name}"
+        if isinstance(value, np.dtype):
+            return self._dtype(value)
+        return self._imported(value) if callable(value) else None
+
+    def _writers(self) -> tuple[tuple[tuple[type, ...], Callable[[Any], str | None]], ...]:
+        return (
+            ((bool, int, str, bytes, type(None), type(...), range), repr),
+            ((float,), self._float),
+            ((complex,), lambda z: f"complex({self._float(z.real)}, {self._float(z.imag)})"),
+            ((tuple,), lambda items: self._items(items, "(", ",)" if len(items) == 1 else ")")),
+            ((list,), lambda items: self._items(items, "[", "]")),
+            ((set,), lambda items: self._items(items, "set([", "])")),
+            ((frozenset,), lambda items: self._items(items, "frozenset([", "])")),
+            ((dict,), self._dict),
+            ((slice,), lambda s: self._items((s.start, s.stop, s.step), "slice(", ")")),
+            ((np.ndarray,), self._array),
+        )
+
+    @staticmethod
+    def _float(value: float) -> str:
+        return repr(value) if math.isfinite(value) else f'float("{value!r}")'
+
+    def _items(self, items: Any, before: str, after: str) -> str | None:
+        texts = [self.text(item) for item in items]
+        return None if None in texts else before + ", ".join(map(str, texts)) + after
+
+    def _dict(self, value: dict[Any, Any]) -> str | None:
+        pairs = [(self.text(key), self.text(item)) for key, item in value.items()]
+        if any(None in pair for pair in pairs):
+            return None
+        return "{" + ", ".join(f"{key}: {item}" for key, item in pairs) + "}"
+
+    @staticmethod
+    def _dtype(dtype: np.dtype[Any]) -> str | None:
+        if dtype.hasobject or dtype.kind == "T":
+            return None
+        return f"np.dtype({dtype.descr!r})" if dtype.names is not None else f"np.dtype({dtype.str!r})"
+
+    def _scalar(self, value: np.generic) -> str | None:
+        dtype = self._dtype(value.dtype)
+        if dtype is None:
+            return None
+        if type(value) is np.bool_ or isinstance(value, np.integer) and value.dtype.kind in "iu":
+            return f"np.{type(value).__name__}({value.item()!r})"
+        if isinstance(value, np.floating) and value.dtype.itemsize <= 8 and np.isfinite(value):
+            return f"np.{type(value).__name__}({float(value)!r})"
+        return f"np.frombuffer({value.tobytes()!r}, {dtype})[0]"
+
+    def _array(self, value: np.ndarray[Any, Any]) -> str | None:
+        dtype = self._dtype(value.dtype)
+        if dtype is None or value.size > LARGEST:
+            return None
+        finite = value.dtype.kind in "iub" or (value.dtype.kind == "f" and bool(np.isfinite(value).all()))
+        if finite and value.dtype.itemsize <= 8 and value.size:
+            text = f"np.array({value.tolist()!r}, dtype={dtype})"
+        else:
+            text = f"np.frombuffer({value.tobytes()!r}, dtype={dtype}).reshape({value.shape!r}).copy()"
+        if not value.size:
+            text = f"np.empty({value.shape!r}, dtype={dtype})"
+        if value.ndim > 1 and value.flags.f_contiguous and not value.flags.c_contiguous:
+            text = f"np.asfortranarray({text})"
+        return text
+
+    def _imported(self, value: Any) -> str | None:
+        """The imported name of a function or class of the standard library or NumPy."""
+        place = importable(value)
+        if place is None or not standard(place[0]):
+            return None
+        module, name = place
+        if module == "builtins":
+            return name
+        self.imports.add(f"import {module}")
+        return f"{module}.{name}"
+
+
+def standard(module: str) -> bool:
+    """Whether the module is NumPy's or Python's own."""
+    return module.partition(".")[0] in {"numpy", *sys.stdlib_module_names} - {"__main__"}
+
+
+def find_span(graph: Graph, value: Any) -> Span | None:
+    """The user's line of the first node that refers to the object."""
+    for node in walk_nodes(graph):
+        if any(isinstance(operand, Const) and operand.value is value for operand in node.inputs):
+            return node.span
+    return None
