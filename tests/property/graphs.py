@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from runtime.boxes import UnboundMarker, unbound
 from runtime.errors import Span
 from runtime.ir.builder import Builder
 from runtime.ir.graph import Const, Graph, Operand, Value
@@ -21,12 +22,15 @@ from runtime.ir.verify import includes
 from runtime.ops.table import OPS
 from runtime.types import (
     OBJECT,
+    UNBOUND,
     WEAK_BOOL,
     WEAK_INT,
     ArrayType,
+    MaybeUnbound,
     ObjectType,
     TupleType,
     Type,
+    UnboundType,
     WeakType,
     join,
     static_or_weak,
@@ -109,8 +113,9 @@ class Maker:
 
     def pick(self, scope: Sequence[Operand], fits: Callable[[Type], bool] | None = None) -> Operand:
         """An operand from the scope that fits, late ones more often; a constant now and then."""
-        found = [x for x in scope if fits is None or fits(x.type)]
-        constants = [c for c in map(Const, self.constants()) if fits is None or fits(static_or_weak(c.type))]
+        fits = fits or is_bound
+        found = [x for x in scope if fits(x.type)]
+        constants = [c for c in map(Const, self.constants()) if fits(static_or_weak(c.type))]
         if constants and (not found or self.random.random() < 0.2):
             return self.random.choice(constants)
         if not found:
@@ -149,7 +154,7 @@ class Maker:
     def fill(self, builder: Builder, scope: list[Operand], size: int, depth: int) -> None:
         """Append about `size` nodes; `scope` gets what they define."""
         steps = [self.binary] * 6 + [self.unary] * 3 + [self.reduce, self.compare, self.python, self.effect]
-        steps += [self.item, self.in_place, self.list_op, self.divide]
+        steps += [self.item, self.in_place, self.list_op, self.divide, self.bound, self.unpack]
         for _ in range(size):
             if depth and self.random.random() < 0.2:
                 self.random.choice((self.cond, self.while_loop, self.for_loop))(builder, scope, depth - 1)
@@ -197,8 +202,31 @@ class Maker:
         values = [self.pick(scope) for _ in range(self.random.randint(0, 2))]
         self.add(builder, scope, "py.call", (Const(record, "record"), Const(f"at {self.line}"), *values))
 
+    def bound(self, builder: Builder, scope: list[Operand]) -> None:
+        """Read a name that may have no value, where there is one."""
+        read = self.pick(scope, lambda t: not is_bound(t))
+        if isinstance(read, Value):
+            if self.random.random() < 0.5:
+                self.add(builder, scope, "py.bound", (read, Const("name")))
+
+    def unpack(self, builder: Builder, scope: list[Operand]) -> None:
+        holder = self.pick(scope, lambda t: isinstance(t, TupleType) or t == ObjectType(list) or is_array(t))
+        before = self.random.randint(0, 2)
+        if isinstance(holder.type, TupleType):
+            before = len(holder.type.items)
+        elif isinstance(holder.type, ArrayType) and holder.type.shape and holder.type.shape[0]:
+            before = holder.type.shape[0]
+        elif self.random.random() < 0.9:
+            self.add(builder, scope, "py.unpack", (holder, Const(0), Const(0)))
+            return
+        self.add(builder, scope, "py.unpack", (holder, Const(before)))
+
     def item(self, builder: Builder, scope: list[Operand]) -> None:
-        holder = self.pick(scope, is_array)
+        holder = self.pick(scope, lambda t: is_array(t) or isinstance(t, TupleType))
+        if isinstance(holder.type, TupleType) and holder.type.items:
+            self.add(
+                builder, scope, "getitem", (holder, Const(self.random.randrange(len(holder.type.items))))
+            )
         index = self.random.choice((0, -1, 1, slice(1, None), slice(None, None, -1)))
         if is_array(holder.type):
             self.add(builder, scope, "getitem", (holder, Const(index)))
@@ -234,16 +262,16 @@ class Maker:
         for arm, inner in zip(arms, scopes, strict=True):
             self.fill(arm, inner, self.random.randint(1, 4), depth)
         count = self.random.randint(0, 2)
-        results = [[self.pick(inner) for _ in range(count)] for inner in scopes]
+        results = [[self.arm_result(inner) for _ in range(count)] for inner in scopes]
         raising = self.random.randrange(2) if self.random.random() < 0.15 else None
         if raising is not None:
             error = self.add(arms[raising], scopes[raising], "py.call", (Const(Problem), Const("as asked")))
             assert error is not None
             self.add(arms[raising], scopes[raising], "raise", (error,))
         kept = [found for k, found in enumerate(results) if k != raising]
-        types = [static_or_weak(x.type) for x in kept[0]]
+        types = [what_is(x) for x in kept[0]]
         for found in kept[1:]:
-            types = [join(t, static_or_weak(x.type)) for t, x in zip(types, found, strict=True)]
+            types = [join(t, what_is(x)) for t, x in zip(types, found, strict=True)]
         for arm, found in zip(arms, results, strict=True):
             for operand in found:
                 arm.use(operand)
@@ -256,9 +284,18 @@ class Maker:
             "cond", (pred, *captured), types, regions=regions, names=("x", "y"), span=self.span()
         )
 
+    def arm_result(self, scope: list[Operand]) -> Operand:
+        """What an arm yields: now and then nothing, as for a name that it does not bind."""
+        return Const(unbound("name")) if self.random.random() < 0.15 else self.pick(scope, lambda t: True)
+
     def carries(self, scope: list[Operand]) -> tuple[list[Operand], list[Type]]:
-        first = [self.pick(scope) for _ in range(self.random.randint(0, 2))]
-        types = [OBJECT if self.random.random() < 0.1 else static_or_weak(x.type) for x in first]
+        first = [self.arm_result(scope) for _ in range(self.random.randint(0, 2))]
+        types = []
+        for operand in first:
+            t = what_is(operand)
+            if t == UNBOUND:
+                t = MaybeUnbound(self.random.choice((WEAK_INT, OBJECT)))
+            types.append(OBJECT if is_bound(t) and self.random.random() < 0.1 else t)
         return first, types
 
     def while_loop(self, builder: Builder, scope: list[Operand], depth: int) -> None:
@@ -343,6 +380,17 @@ class Maker:
 def numeric(t: Type) -> bool:
     """Whether arithmetic is likely to work."""
     return isinstance(t, WeakType) or (isinstance(t, ArrayType) and t.dtype.kind in "bif")
+
+
+def what_is(operand: Operand) -> Type:
+    """The operand's type, not static."""
+    if isinstance(operand, Const) and isinstance(operand.value, UnboundMarker):
+        return UNBOUND
+    return static_or_weak(operand.type)
+
+
+def is_bound(t: Type) -> bool:
+    return not isinstance(t, (UnboundType, MaybeUnbound))
 
 
 def is_array(t: Type) -> bool:

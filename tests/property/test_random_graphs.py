@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 
+import numpy as np
 import pytest
 
 from runtime.execute.loader import load
@@ -14,7 +15,7 @@ from runtime.ir.text import parse_graph, print_graph
 from runtime.ir.verify import verify
 from runtime.ir.walk import clone, free_values, renumber, same_graph, walk_nodes
 from runtime.ops.table import OPS
-from tests.property.graphs import outcome, random_graph
+from tests.property.graphs import outcome, random_graph, record
 
 SEEDS = range(300)
 BLOCK = 50
@@ -82,3 +83,22 @@ def test_random_graphs_are_varied() -> None:
     for op in ("cond", "while", "for", "raise", "setitem", "iadd", "py.call", "py.list", "np.sum", "getitem"):
         assert ops[op] >= 5, ops
     assert ends["error"] >= 5 and ends["value"] > ends["error"], ends
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("t1: float64[...] = sub(x, y)\n    return t1", "t1: float64[...] = sub(y, x)\n    return t1"),
+        ("t1: float64[...] = iadd(x, y)\n    return y", "t1: float64[...] = add(x, y)\n    return y"),
+        ("t1: object = py.call(RECORD, x)\n    return 0.0", "return 0.0"),
+        ("return 0.0", "return -0.0"),
+        ("return 1", "return True"),
+    ],
+)
+def test_the_comparison_tells_programs_apart(one: str, other: str) -> None:
+    found = []
+    for body in (one, other):
+        text = f"graph f(x: float64[...], y: float64[...]):\n    {body}".replace("RECORD", "@obj0")
+        graph = parse_graph(text, [record])
+        found.append(reference(graph, [np.arange(2.0), np.ones(2)]))
+    assert found[0] != found[1]
