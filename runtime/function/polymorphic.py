@@ -25,7 +25,14 @@ from runtime.errors import AutographError, ConversionRefused, Untraceable
 from runtime.function.concrete import ConcreteFunction
 from runtime.function.dispatch import MISS, Entry, compile_entry
 from runtime.function.records import TraceRecord, generalise, guard_reason, retrace_reason
-from runtime.function.signature import Binder, Bound, Signature, argument_type, check_input_signature
+from runtime.function.signature import (
+    Binder,
+    Bound,
+    Signature,
+    argument_type,
+    check_input_signature,
+    example,
+)
 from runtime.function.spec import TensorSpec
 from runtime.ir.graph import Graph
 from runtime.trace.core import active
@@ -36,6 +43,7 @@ P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R")
 S = TypeVar("S")
+Around = Callable[[Callable[..., Any], Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 LINEAR = 8       # with this many traces or fewer they are tried one by one; more are found by their key
 LIFETIMES = 4    # a function traced this many times the size of its cache runs as plain Python from then on
 FORWARDED = frozenset({"__code__", "__defaults__", "__kwdefaults__", "__globals__", "__closure__"})
@@ -88,6 +96,8 @@ class PolymorphicFunction(Generic[P, R]):
     input_signature: the types of all arguments, in order or by name; calls with others are refused.
     reduce_retracing: generalise when a call differs only in sizes or in Python numbers.
     strict: raise where a call would be left to plain Python; None: as the setting `strict` says.
+    around: called as around(python_function, run, args, kwargs) in place of run(*args, **kwargs), which
+        dispatches to the traces.
     """
 
     def __init__(
@@ -99,6 +109,7 @@ class PolymorphicFunction(Generic[P, R]):
         input_signature: Sequence[TensorSpec | Type] | Mapping[str, TensorSpec | Type] | None = None,
         reduce_retracing: bool = True,
         strict: bool | None = None,
+        around: Around | None = None,
     ) -> None:
         functools.update_wrapper(self, python_function)
         self._python: Callable[..., Any] = python_function
@@ -118,6 +129,8 @@ class PolymorphicFunction(Generic[P, R]):
         self._changes: dict[Hashable, tuple[int, Type]] = {}
         self._latest: TraceRecord | None = None
         self._traced = 0
+        self._around = around
+        self._rebuild()
 
     # ---------------------------------------------------------------- calling
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -131,6 +144,19 @@ class PolymorphicFunction(Generic[P, R]):
             if result is not MISS:
                 return result  # type: ignore[no-any-return]
         return self._call_slowly(args, kwargs)  # type: ignore[no-any-return]
+
+    def _run_inside(self, /, *args: Any, **kwargs: Any) -> Any:
+        """The call without what was put around it."""
+        for entry in self._inside:
+            result = entry(args, kwargs)
+            if result is not MISS:
+                return result
+        return self._call_slowly(args, kwargs)
+
+    def _run_around(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The only entry of a function that has something around it: it serves every call."""
+        assert self._around is not None
+        return self._around(self._python, self._run_inside, args, kwargs)
 
     def _call_slowly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call with arguments in another form, or more traces than are tried one by one, or a new one."""
@@ -225,9 +251,9 @@ class PolymorphicFunction(Generic[P, R]):
     def _trace(self, signature: Signature, bound: Bound) -> ConcreteFunction:
         """One trace; nothing is stored."""
         self._traced += 1
-        positional = [Argument(name, value, t)
+        positional = [Argument(name, example(value), t)
                       for (name, t), value in zip(signature.positional, bound.positional, strict=True)]
-        keywords = {name: Argument(name, bound.keywords[name], t) for name, t in signature.keywords}
+        keywords = {name: Argument(name, example(bound.keywords[name]), t) for name, t in signature.keywords}
         # A place that changed a second time is read at run time from then on.
         volatile = frozenset(path for path, (times, _) in self._changes.items() if times >= 2)
         traced = self._trace_call(positional, keywords, name=self._name, strict=self._is_strict(),
@@ -272,9 +298,10 @@ class PolymorphicFunction(Generic[P, R]):
             classes.setdefault(record.classes, []).append(record)
         self._classes = classes
         if len(records) < min(LINEAR + 1, settings.cache_size):
-            self._entries = (*(r.entry for r in records), *self._plain)
+            self._inside: tuple[Entry, ...] = (*(r.entry for r in records), *self._plain)
         else:
-            self._entries = (self._by_class, *self._plain)
+            self._inside = (self._by_class, *self._plain)
+        self._entries = self._inside if self._around is None else (self._run_around,)
 
     def _is_strict(self) -> bool:
         return settings.strict if self._strict is None else self._strict
@@ -283,6 +310,11 @@ class PolymorphicFunction(Generic[P, R]):
     @property
     def python_function(self) -> Callable[P, R]:
         """The function as the user wrote it."""
+        return self._python
+
+    @property
+    def inside_function(self) -> Callable[..., Any]:
+        """The function that is traced: the Python function without bound arguments."""
         return self._python
 
     @property

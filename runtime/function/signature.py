@@ -208,6 +208,18 @@ def argument_type(value: Any) -> Type:
     return type_of(value)
 
 
+def example(value: Any) -> Any:
+    """An argument as an example for the tracer: None where only a spec was given."""
+    if isinstance(value, StaticType):
+        return value.value
+    if isinstance(value, TupleType):
+        items = map(example, value.items)
+        return tuple(items) if value.cls is tuple else tuple.__new__(value.cls, items)
+    if type(value) is tuple:
+        return tuple(map(example, value))
+    return None if isinstance(value, (TensorSpec, *_TYPES)) else value
+
+
 _TYPES = (ArrayType, WeakType, TupleType, ObjectType, StaticType)
 
 

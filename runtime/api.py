@@ -1,0 +1,62 @@
+"""The runtime by hand: `function` for code that is functional already.
+
+In: a Python function that uses `cond`, `while_loop` and `for_loop` where control flow depends on
+values.  Out: a polymorphic function.  Nothing is rewritten: the function is traced as it stands, and a
+Python `if` on a traced value is an error of the trace, so that call runs as plain Python.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, overload
+
+from runtime.config import settings
+from runtime.function.polymorphic import P, PolymorphicFunction, R, Tracer
+from runtime.function.prefixed import PrefixedFunction, unwrapped
+from runtime.function.spec import TensorSpec
+from runtime.trace.api import trace_call
+from runtime.trace.record import Argument, TraceResult
+from runtime.types import Type
+
+InputSignature = Sequence[TensorSpec | Type] | Mapping[str, TensorSpec | Type]
+
+
+def make_function(
+    original: Callable[P, R],
+    tracer: Callable[[Callable[..., Any]], Tracer],
+    **options: Any,
+) -> PolymorphicFunction[P, R]:
+    """The polymorphic function for any kind of callable; tracer(function): how its function is traced."""
+    inside, prefix, keywords = unwrapped(original)
+    trace = tracer(inside)
+    if inside is original or not (prefix or keywords):
+        return PolymorphicFunction(inside, trace, **options)
+    return PrefixedFunction(original, inside, prefix, keywords, trace, **options)
+
+
+def as_it_stands(function: Callable[..., Any]) -> Tracer:
+    """The tracer that runs the Python function without rewriting it."""
+    def trace(positional: Sequence[Argument], keywords: Mapping[str, Argument], *, name: str, strict: bool,
+              volatile: frozenset[Any]) -> TraceResult:
+        return trace_call(function, positional, keywords, name=name, strict=strict, volatile=volatile,
+                          unroll_limit=settings.unroll_limit)
+    return trace
+
+
+@overload
+def function(f: Callable[P, R], *, input_signature: InputSignature | None = ..., reduce_retracing: bool = ...,
+             strict: bool | None = ...) -> PolymorphicFunction[P, R]: ...
+@overload
+def function(f: None = None, *, input_signature: InputSignature | None = ..., reduce_retracing: bool = ...,
+             strict: bool | None = ...) -> Callable[[Callable[P, R]], PolymorphicFunction[P, R]]: ...
+def function(f: Any = None, *, input_signature: InputSignature | None = None, reduce_retracing: bool = True,
+             strict: bool | None = None) -> Any:
+    """Trace calls of `f` and run the graphs; `f` is not rewritten.
+
+    >>> @function
+    ... def total(x):
+    ...     return while_loop(lambda i, s: i < x.size, lambda i, s: (i + 1, s + x[i]), (0, 0.0))[1]
+    """
+    def decorate(original: Any) -> Any:
+        return make_function(original, as_it_stands, input_signature=input_signature,
+                             reduce_retracing=reduce_retracing, strict=strict)
+    return decorate if f is None else decorate(f)
