@@ -1,0 +1,151 @@
+"""Calls in converted code, and how the trace gets a traceable twin of a Python function.
+
+A twin is the converted function with its outside world exchanged: its globals are a mapping that hands
+out trace values (and leaves guards), its captured variables and defaults are trace values too.
+"""
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+from autograph.convert import Converted, converted
+from runtime.errors import AutographError, Span
+from autograph.operators.registry import is_left_alone
+from autograph.origin import is_generated_file, span_of_frame
+from runtime.boxes import Cell
+from runtime.trace.api import Hooks
+from runtime.trace.core import Trace, active
+from runtime.trace.record import Path
+
+# Library code that is not traced into when a user's function calls it: it may keep state of its own.
+_LIBRARIES = frozenset(sys.stdlib_module_names) - {"colorsys", "bisect", "heapq", "__main__"}
+_PACKAGES = frozenset({"numpy", "scipy", "cupy", "cupyx", "autograph", "runtime", "tqdm", "pandas", "matplotlib"})
+
+
+def call(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """`function(*args, **kwargs)`; while tracing, decided by what is called and with what."""
+    trace = active()
+    if trace is None:
+        return function(*args, **kwargs)
+    return trace.protocol.call(function, args, kwargs)
+
+
+class TracedGlobals(dict[str, Any]):
+    """A module's globals as traced code sees them: reading gives trace values and leaves guards.
+
+    A global read of a function whose globals aren't an exact dict goes through `__getitem__`."""
+
+    def __init__(self, trace: Trace, real: dict[str, Any]) -> None:
+        super().__init__({"__builtins__": real.get("__builtins__", __builtins__)})
+        self.trace, self.real = trace, real
+        name = real.get("__name__", "?")
+        self.handle = trace.constant(real, Path((real,), (), f"global of {name} "))
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self.real or self.trace.heap.get(self.handle._facts.identity, "item", name) is not None:
+            return self.handle[name]
+        raise KeyError(name)
+
+
+class SourceHooks(Hooks):
+    """The hooks of one trace (see `runtime.trace.api.Hooks`)."""
+
+    def __init__(self, root: Any = None) -> None:
+        self.root_module = getattr(root, "__module__", "") or ""
+        self.trace: Trace | None = None
+        self.originals: dict[types.CodeType, types.CodeType] = {}
+        self.globals: dict[int, TracedGlobals] = {}
+        self.spaces: dict[int, str] = {}
+
+    # ------------------------------------------------------------------ places
+    def frame(self) -> types.FrameType | None:
+        """The innermost frame of generated code."""
+        frame: types.FrameType | None = sys._getframe(1)
+        while frame is not None and not is_generated_file(frame.f_code.co_filename):
+            frame = frame.f_back
+        return frame
+
+    def span(self) -> Span | None:
+        """The user's line being traced, with the lines it was called from."""
+        frame: types.FrameType | None = self.frame()
+        places: list[Span] = []
+        inner: Span | None = None
+        while frame is not None:
+            if is_generated_file(frame.f_code.co_filename):
+                found = span_of_frame(frame)
+                if found is not None and (inner is None or found.function != inner.function or found.file != inner.file):
+                    places.append(found)
+                    inner = found
+            frame = frame.f_back
+        result: Span | None = None
+        for place in reversed(places):
+            result = Span(place.file, place.line, place.col, place.function, result)
+        return result
+
+    # ------------------------------------------------------------------ functions
+    def is_generated(self, function: types.FunctionType) -> bool:
+        """Whether the function was made by generated code (so it runs on trace values as it is)."""
+        return is_generated_file(function.__code__.co_filename)
+
+    def unconvert(self, code: types.CodeType) -> types.CodeType:
+        """The user's code object for a generated one, where there is one."""
+        return self.originals.get(code, code)
+
+    def inline(self, function: types.FunctionType) -> Callable[..., Any] | None:
+        """The traceable twin of a function, or None where it is to be called at run time."""
+        if is_left_alone(function) or self._library(function):
+            return None
+        try:
+            return self.twin(function)
+        except AutographError as error:
+            assert self.trace is not None
+            self.trace.note("python", f"{function.__qualname__} is called as it is: {error.what}")
+            return None
+
+    def _library(self, function: types.FunctionType) -> bool:
+        top = (function.__module__ or "").partition(".")[0]
+        return top in _LIBRARIES | _PACKAGES and top != self.root_module.partition(".")[0]
+
+    def twin(self, function: types.FunctionType) -> Callable[..., Any]:
+        """The converted function over trace values."""
+        trace = self.trace
+        assert trace is not None
+        form = converted(function)
+        self.originals.update(form.originals)
+        space = self.globals.get(id(function.__globals__))
+        if space is None:
+            space = self.globals[id(function.__globals__)] = TracedGlobals(trace, function.__globals__)
+        where = Path((function,), (), f"{function.__name__}'s default ")
+        defaults = self._defaults(function, where)
+        kwdefaults = {
+            k: trace.lift(v, where / ("attr", "__kwdefaults__") / ("item", k)) for k, v in (function.__kwdefaults__ or {}).items()
+        }
+        return form.bind(space, self._cells(form, function), defaults, kwdefaults or None)
+
+    def _defaults(self, function: types.FunctionType, where: Path) -> tuple[Any, ...] | None:
+        assert self.trace is not None
+        if function.__defaults__ is None:
+            return None
+        path = where / ("attr", "__defaults__")
+        return tuple(self.trace.lift(v, path / ("item", i)) for i, v in enumerate(function.__defaults__))
+
+    def _cells(self, form: Converted, function: types.FunctionType) -> dict[str, types.CellType]:
+        """Captured variables of the outside world as cells that hold trace values."""
+        trace = self.trace
+        assert trace is not None
+        out = {}
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+            if name in form.boxed_free:
+                box = Cell(name, cell=cell)
+                out[name] = types.CellType(trace.constant(box, Path((box,), (), f"captured {name!r}")))
+                continue
+            path = Path((cell,), (), f"captured {name!r}")
+            try:
+                value = cell.cell_contents
+            except ValueError:
+                out[name] = types.CellType()
+                continue
+            out[name] = types.CellType(trace.lift(value, path / ("attr", "cell_contents")))
+        return out

@@ -1,0 +1,140 @@
+"""Displays, comprehensions and unpacking of converted code.
+
+Lists, dicts and sets are mutable, so while tracing they are made at run time and stood for by handles.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from runtime import pyops
+from runtime.functional import cond, for_loop
+from runtime.trace import items
+from runtime.trace.core import active, is_static
+from runtime.trace.values import Traced
+
+
+def list_(*values: Any) -> Any:
+    """`[*values]`."""
+    trace = active()
+    return list(values) if trace is None else items.new_list(trace, values)
+
+
+def set_(*values: Any) -> Any:
+    """`{*values}`."""
+    trace = active()
+    return set(values) if trace is None else items.new_set(trace, values)
+
+
+def dict_(pairs: Any = (), **named: Any) -> Any:
+    """A new dict of (key, value) pairs (or of a dict), then of the keyword arguments."""
+    trace = active()
+    if trace is None:
+        return dict(pairs, **named)
+    if isinstance(pairs, Traced):
+        return trace.protocol.call(dict, (pairs,), named)
+    listed = list(pairs.items()) if isinstance(pairs, dict) else list(pairs)
+    return items.new_dict(trace, [*listed, *named.items()])
+
+
+def dict_merge(*parts: Any) -> Any:
+    """`{**a, **b, ...}`: each part is a mapping; later ones win."""
+    trace = active()
+    if trace is None:
+        return {k: v for part in parts for k, v in dict(part).items()}
+    result = items.new_dict(trace, [])
+    for part in parts:
+        trace.protocol.get_attr(result, "update")(part)
+    return result
+
+
+def unpack(value: Any, before: int, after: int | None = None) -> Any:
+    """The items of `a, b = value` (before=2) or of `a, *rest, b = value` (before=1, after=1)."""
+    trace = active()
+    if trace is not None:
+        done = trace.protocol.unpack(value, before, after)
+        if done is not None:
+            return done
+    return pyops.unpack(value, before, after)
+
+
+def spread(value: Any) -> Any:
+    """The items of `*value` in a call or a display."""
+    trace = active()
+    if trace is None or not isinstance(value, Traced):
+        return value
+    return tuple(iter(value))
+
+
+def _apply(function: Callable[..., Any], item: Any) -> Any:
+    """Call a comprehension's function: with several targets, the item is unpacked."""
+    count = function.__code__.co_argcount
+    return function(item) if count == 1 else function(*unpack(item, count))
+
+
+def _each(iterable: Any, add: Callable[[Any], Any], where: Callable[..., Any] | None, element: Callable[..., Any], flat: bool) -> None:
+    def take(item: Any) -> None:
+        made = _apply(element, item)
+        if flat:
+            for_loop(made, lambda inner: add(inner))
+        else:
+            add(made)
+
+    def body(item: Any) -> None:
+        if where is None:
+            take(item)
+        else:
+            cond(_apply(where, item), lambda: take(item), lambda: None)
+
+    for_loop(iterable, body)
+
+
+def list_comp(element: Callable[..., Any], iterable: Any, where: Callable[..., Any] | None = None, flat: bool = False) -> Any:
+    """`[element(x) for x in iterable if where(x)]`; with flat=True, element gives an iterable that is spliced in."""
+    out = list_()
+    _each(iterable, out.append, where, element, flat)
+    return out
+
+
+def set_comp(element: Callable[..., Any], iterable: Any, where: Callable[..., Any] | None = None, flat: bool = False) -> Any:
+    """`{element(x) for x in iterable if where(x)}`, as `list_comp`."""
+    out = set_()
+    _each(iterable, out.add, where, element, flat)
+    return out
+
+
+def dict_comp(pair: Callable[..., Any], iterable: Any, where: Callable[..., Any] | None = None, flat: bool = False) -> Any:
+    """`{k: v for x in iterable if where(x)}`; pair(x) gives (k, v)."""
+    out = dict_()
+
+    def put(made: Any) -> None:
+        key, value = unpack(made, 2)
+        out[key] = value
+
+    _each(iterable, put, where, pair, flat)
+    return out
+
+
+def _generate(element: Callable[..., Any], iterator: Iterator[Any], where: Callable[..., Any] | None, flat: bool) -> Iterator[Any]:
+    for item in iterator:
+        if where is None or _apply(where, item):
+            made = _apply(element, item)
+            if flat:
+                yield from made
+            else:
+                yield made
+
+
+def plain_generator(element: Callable[..., Any], iterable: Iterable[Any], where: Callable[..., Any] | None, flat: bool) -> Iterator[Any]:
+    """The generator of a generator expression over plain values; iter() is taken at once, as Python does."""
+    return _generate(element, iter(iterable), where, flat)
+
+
+def generator(element: Callable[..., Any], iterable: Any, where: Callable[..., Any] | None = None, flat: bool = False) -> Any:
+    """`(element(x) for x in iterable if where(x))`: while tracing, a generator that runs at run time."""
+    trace = active()
+    if trace is None:
+        return plain_generator(element, iterable, where, flat)
+    if not isinstance(iterable, (Traced, tuple, range, str, list)) or not is_static(flat):
+        iterable = items.new_list(trace, list(iterable))
+    return trace.record("py.call", [trace.constant(plain_generator), element, iterable, where, flat])

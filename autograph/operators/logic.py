@@ -1,0 +1,51 @@
+"""`and`, `or`, `not`, `is`, `in` as functions: Python's own on plain values, staged on traced ones."""
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from runtime.functional import cond
+from runtime.trace.core import active
+
+
+def and_(first: Any, *thunks: Callable[[], Any]) -> Any:
+    """`first and thunks[0]() and ...`: the operand Python would give; the later ones run only if needed."""
+    if not thunks:
+        return first
+    return cond(first, lambda: and_(thunks[0](), *thunks[1:]), lambda: first)
+
+
+def or_(first: Any, *thunks: Callable[[], Any]) -> Any:
+    """`first or thunks[0]() or ...`, as `and_`."""
+    if not thunks:
+        return first
+    return cond(first, lambda: first, lambda: or_(thunks[0](), *thunks[1:]))
+
+
+def not_(x: Any) -> Any:
+    """`not x`."""
+    trace = active()
+    return (not x) if trace is None else trace.protocol.truth_not(x)
+
+
+def is_(a: Any, b: Any) -> Any:
+    """`a is b`."""
+    trace = active()
+    return (a is b) if trace is None else trace.protocol.same(a, b)
+
+
+def is_not(a: Any, b: Any) -> Any:
+    """`a is not b`."""
+    return not_(is_(a, b))
+
+
+def in_(item: Any, container: Any) -> Any:
+    """`item in container`."""
+    trace = active()
+    return operator.contains(container, item) if trace is None else trace.protocol.contains(item, container)
+
+
+def not_in(item: Any, container: Any) -> Any:
+    """`item not in container`."""
+    return not_(in_(item, container))

@@ -1,0 +1,82 @@
+"""Names that need more than a Python local: shared boxes, globals that are rebound, unbound names; raising."""
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from runtime import boxes
+from runtime.boxes import Cell as PlainCell
+from runtime.boxes import unbound
+from runtime.trace.core import Diverged, active
+from runtime.trace.values import Object
+from runtime.types import ObjectType
+
+
+def Cell(name: str, *value: Any, cell: Any = None) -> Any:
+    """A local variable that inner functions share (see `runtime.boxes.Cell`); a handle while tracing."""
+    trace = active()
+    if trace is None or cell is not None:
+        return PlainCell(name, *value, cell=cell)
+    made = trace.emit("py.call", [PlainCell, name, *value], type=ObjectType(PlainCell), name=name)
+    assert made is not None
+    handle = trace.wrap(made, fresh=True)
+    if value:
+        trace.heap.put(handle._facts.identity, "attr", "value", value[0])
+    return handle
+
+
+class GlobalCell:
+    """A global name that the function rebinds: `.value` reads, writes and deletes it in the module."""
+
+    __slots__ = ("name", "space")
+
+    def __init__(self, name: str, space: Any) -> None:
+        self.name, self.space = name, space
+
+    @property
+    def value(self) -> Any:
+        """The global's value; NameError where there is none."""
+        try:
+            return self.space[self.name]
+        except KeyError:
+            raise NameError(f"name '{self.name}' is not defined") from None
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        self.space[self.name] = value
+
+    @value.deleter
+    def value(self) -> None:
+        del self.space[self.name]
+
+    def set(self, value: Any) -> Any:
+        """Assign and return the value: what `:=` does where a statement can't stand."""
+        self.space[self.name] = value
+        return value
+
+
+def global_cell(name: str) -> GlobalCell:
+    """The box of a global name of the calling function's module."""
+    space = sys._getframe(1).f_globals
+    handle = getattr(space, "handle", None)
+    return GlobalCell(name, handle if isinstance(handle, Object) else space)
+
+
+def bound(value: Any, name: str) -> Any:
+    """`value`, unless the name has none: then what Python raises."""
+    trace = active()
+    return boxes.bound(value, name) if trace is None else trace.protocol.bound(value, name)
+
+
+def raise_(error: Any, *cause: Any) -> None:
+    """`raise error` or `raise error from cause`."""
+    trace = active()
+    if trace is None:
+        if cause:
+            raise error from cause[0]
+        raise error
+    trace.emit("raise", [error, *cause])
+    raise Diverged
+
+
+__all__ = ["Cell", "GlobalCell", "bound", "global_cell", "raise_", "unbound"]

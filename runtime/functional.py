@@ -1,0 +1,175 @@
+"""`cond`, `while_loop`, `for_loop`: control flow as functions, on plain values and on traced ones.
+
+On plain values they are exactly Python's `if`, `while` and `for`.  While tracing, what depends on
+traced values is recorded as a region op, what doesn't is done now; short loops are unrolled.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from runtime.errors import Untraceable
+from runtime.trace import hints, items, regions
+from runtime.trace.core import Trace, active
+from runtime.trace.regions import as_carry
+from runtime.trace.values import Object, Tensor, Traced
+from runtime.types import ArrayType, ObjectType
+
+_STATIC_TRIPS = 4096  # how many trips that record nothing are made while tracing before the loop is staged
+
+
+def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: tuple[Any, ...] = ()) -> Any:
+    """What `true_fn(*operands)` returns if `pred` is true in Python's sense, else `false_fn(*operands)`.
+
+    pred: any value that has a truth; while tracing, a traced one makes both functions be traced.
+    true_fn, false_fn: functions of the operands; they may return values of different types, shapes or
+        structure.
+    Raises what the chosen function raises.
+
+    >>> cond(3 > 2, lambda x: x + 1, lambda x: x - 1, (10,))
+    11
+    """
+    trace = active()
+    known = bool(pred) if trace is None else trace.protocol.truth(pred)
+    if trace is None or known is not None:
+        return true_fn(*operands) if known else false_fn(*operands)
+    names = hints.names_stored(trace.generated_frame())
+    mark = trace.mark()
+    try:
+        return regions.staged_cond(trace, pred, lambda: true_fn(*operands), lambda: false_fn(*operands), names)
+    except Exception as error:
+        return regions.python_statement(trace, error, cond, [pred, true_fn, false_fn, operands], mark, None)
+
+
+def while_loop(test_fn: Callable[..., Any], body_fn: Callable[..., Any], carry: tuple[Any, ...]) -> Any:
+    """Run `carry = body_fn(*carry)` while `test_fn(*carry)` is true; the last carry.
+
+    carry: a tuple of values.  With one value, body_fn returns it bare and so does this function; with
+        none, body_fn returns None and this function ().
+    Types, shapes and structure of the carry may change from trip to trip.
+
+    >>> while_loop(lambda n, s: n > 0, lambda n, s: (n - 1, s + n), (4, 0))
+    (0, 10)
+    """
+    trace = active()
+    count = len(carry)
+    if trace is None:
+        while test_fn(*carry):
+            carry = as_carry(body_fn(*carry), count)
+        return carry[0] if count == 1 else carry
+    mark = trace.mark()
+    try:
+        out = _traced_while(trace, test_fn, body_fn, carry, mark)
+    except Exception as error:
+        return regions.python_statement(trace, error, while_loop, [test_fn, body_fn, carry], mark, count)
+    return out[0] if count == 1 else out
+
+
+def _traced_while(trace: Trace, test_fn: Any, body_fn: Any, carry: tuple[Any, ...], mark: Any) -> tuple[Any, ...]:
+    """Unroll as long as the test is static and the trips are few; else stage the whole loop."""
+    first = carry
+    trips = 0
+    while True:
+        here = trace.mark()
+        answer = trace.protocol.truth(test_fn(*carry))
+        if answer is None:
+            trace.rollback(here if trips == 0 else mark)
+            return regions.staged_while(trace, test_fn, body_fn, first)
+        if not answer:
+            return carry
+        if trips >= _limit(trace, mark):
+            trace.rollback(mark)
+            return regions.staged_while(trace, test_fn, body_fn, first)
+        carry = as_carry(body_fn(*carry), len(carry))
+        trips += 1
+
+
+def _limit(trace: Trace, mark: Any) -> int:
+    """How many trips may be unrolled: many while they record nothing."""
+    return trace.unroll_limit if len(trace.builder.nodes) > mark[1].nodes else _STATIC_TRIPS
+
+
+def for_loop(
+    iterable: Any, body_fn: Callable[..., Any], carry: tuple[Any, ...] = (), test_fn: Callable[..., Any] | None = None
+) -> Any:
+    """Run `carry = body_fn(item, *carry)` for each item; the last carry.
+
+    iterable: anything Python can iterate over; an array gives its rows along axis 0.
+    test_fn: asked with the carry after each trip, before the next item is taken; false stops the loop.
+    carry: as in `while_loop`.
+
+    >>> for_loop([1, 2, 3], lambda item, total: total + item, (0,))
+    6
+    """
+    trace = active()
+    count = len(carry)
+    if trace is None:
+        for item in iterable:
+            carry = as_carry(body_fn(item, *carry), count)
+            if test_fn is not None and not test_fn(*carry):
+                break
+        return carry[0] if count == 1 else carry
+    mark = trace.mark()
+    try:
+        out = _traced_for(trace, iterable, body_fn, carry, test_fn, mark)
+    except Exception as error:
+        return regions.python_statement(trace, error, for_loop, [iterable, body_fn, carry, test_fn], mark, count)
+    return out[0] if count == 1 else out
+
+
+def _traced_for(trace: Trace, iterable: Any, body_fn: Any, carry: tuple[Any, ...], test_fn: Any, mark: Any) -> tuple[Any, ...]:
+    size = _static_size(trace, iterable)
+    if size is not None and size <= trace.unroll_limit:
+        try:
+            return _unrolled(trace, iterable, body_fn, carry, test_fn)
+        except _Stage:
+            trace.rollback(mark)
+    if not isinstance(iterable, (Traced, tuple, range, str, bytes, list, frozenset)):
+        raise Untraceable(f"a loop over a {type(iterable).__qualname__} can't be traced", span=trace.span())
+    kind = items.item_type(trace, iterable)
+    if isinstance(iterable, Object) and isinstance(iterable._facts.type, ObjectType) and iterable._facts.type.cls is None:
+        trace.heap.doubtful()
+    return regions.staged_for(trace, iterable, kind, body_fn, carry, test_fn)
+
+
+class _Stage(Exception):
+    """Unrolling turned out to be impossible; the loop is staged instead."""
+
+
+def _static_size(trace: Trace, iterable: Any) -> int | None:
+    """The number of items, where the loop may be unrolled; None where it is staged."""
+    if isinstance(iterable, (tuple, range, str, bytes, frozenset, list)) and not isinstance(iterable, Traced):
+        return len(iterable)
+    if isinstance(iterable, Tensor) and isinstance(iterable._facts.type, ArrayType):
+        return None
+    found = items.known_items(trace, iterable) if isinstance(iterable, Object) else None
+    if found is None or all(isinstance(x, (int, float, complex)) for x in found) and found:
+        return None
+    return len(found)
+
+
+def _unrolled(trace: Trace, iterable: Any, body_fn: Any, carry: tuple[Any, ...], test_fn: Any) -> tuple[Any, ...]:
+    at = 0
+    sequence = static_items(iterable)
+    while True:
+        found = sequence if sequence is not None else items.known_items(trace, iterable)  # a list may grow meanwhile
+        if found is None or at > trace.unroll_limit:
+            raise _Stage
+        if at >= len(found):
+            return carry
+        carry = as_carry(body_fn(found[at], *carry), len(carry))
+        at += 1
+        if test_fn is not None:
+            answer = trace.protocol.truth(test_fn(*carry))
+            if answer is None:
+                raise _Stage
+            if not answer:
+                return carry
+
+
+def static_items(iterable: Any) -> Any:
+    """The items of an immutable iterable, in iteration order; None for a traced one."""
+    return None if isinstance(iterable, Traced) else list(iterable)
+
+
+

@@ -1,0 +1,128 @@
+"""`trace_call`: run a function once on trace values and give back the graph of what it did."""
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from runtime.errors import Span, Untraceable
+from runtime.ir.graph import Graph, Operand
+from runtime.ops.table import BY_CALLABLE, BY_METHOD, OPS
+from runtime.trace.core import Diverged, Trace
+from runtime.trace.protocol import Protocol
+from runtime.trace.record import Argument, Path, TraceResult
+from runtime.trace.regions import _ends
+from runtime.types import ArrayType, StaticType, TupleType, WeakType
+
+
+class Hooks:
+    """What tracing needs from the side that rewrites source (all optional).
+
+    span: the user's line being traced.  frame: the frame of generated code being run.
+    inline: a traceable twin of a Python function, or None to call it at run time.
+    is_generated: whether a function was made by generated code.
+    unconvert: the user's code object for a generated one.
+    """
+
+    def span(self) -> Span | None:
+        """The user's line being traced."""
+        return None
+
+    def frame(self) -> types.FrameType | None:
+        """The innermost frame of generated code."""
+        return None
+
+    def inline(self, function: types.FunctionType) -> Callable[..., Any] | None:
+        """A traceable twin of the function, or None."""
+        return None
+
+    def is_generated(self, function: types.FunctionType) -> bool:
+        """Whether the function was made by generated code."""
+        return False
+
+    def unconvert(self, code: types.CodeType) -> types.CodeType:
+        """The user's code object for a generated one."""
+        return code
+
+
+def trace_call(
+    fn: Callable[..., Any],
+    positional: Sequence[Argument],
+    keywords: Mapping[str, Argument],
+    *,
+    name: str,
+    hooks: Hooks | None = None,
+    strict: bool = False,
+    volatile: frozenset[Any] = frozenset(),
+    unroll_limit: int = 16,
+) -> TraceResult:
+    """Trace `fn(*positional, **keywords)`.
+
+    An argument whose type is a `StaticType` is passed as its value; any other becomes a parameter of the
+    graph (in order: positional, then keywords).  The graph has one result, what fn returns.
+    Raises `Untraceable` when fn can't be recorded as a whole; its `__cause__` says why.
+    """
+    hooks = hooks or Hooks()
+    trace = Trace(name, OPS, span_of=hooks.span, unconvert=hooks.unconvert, strict=strict, volatile=volatile, unroll_limit=unroll_limit)
+    trace.attach(Protocol(trace), BY_CALLABLE, BY_METHOD, hooks)
+    with trace.running():
+        try:
+            # a static computation that would warn must warn (or raise) on every call: it is not done while tracing
+            with np.errstate(all="raise"):
+                args = [_parameter(trace, a, i) for i, a in enumerate(positional)]
+                kwargs = {k: _parameter(trace, a, len(args) + i) for i, (k, a) in enumerate(keywords.items())}
+                try:
+                    result: tuple[Operand, ...] = (trace.operand(fn(*args, **kwargs)),)
+                except Diverged:
+                    result = ()
+        except Untraceable:
+            raise
+        except Exception as error:
+            text = str(error).partition("\n")[0]
+            raise Untraceable(
+                f"{name} runs as plain Python: {type(error).__name__} while tracing: {text}", span=getattr(error, "span", None) or None
+            ) from error
+        finally:
+            trace.closed = True
+    root = trace.builder
+    graph = Graph(name, tuple(root.params), tuple(root.nodes), result, diverges=not result and _ends(root))
+    return TraceResult(graph, tuple(trace.guards.values()), tuple(trace.notes))
+
+
+def _parameter(trace: Trace, argument: Argument, index: int) -> Any:
+    """The trace value of one argument."""
+    t = argument.type
+    path = Path(index, (), argument.name)
+    if isinstance(t, StaticType):
+        value = argument.example
+        return value if _plain(value) else trace.lift(value, path)
+    param = trace.builder.param(t, argument.name)
+    if isinstance(t, TupleType):
+        return _tuple_parameter(trace, param, t, argument.example, path)
+    return trace.wrap(param, example=None if isinstance(t, (ArrayType, WeakType)) else argument.example, path=path)
+
+
+def _plain(value: Any) -> bool:
+    return not isinstance(value, (types.FunctionType, type, types.ModuleType))
+
+
+def _tuple_parameter(trace: Trace, param: Any, t: TupleType, example: Any, path: Path) -> Any:
+    """A tuple argument as a tuple of trace values; what is static in it is in the signature."""
+    values = []
+    for i, item in enumerate(t.items):
+        inner = path / ("item", i)
+        if isinstance(item, StaticType):
+            values.append(item.value if _plain(item.value) else trace.lift(item.value, inner))
+            continue
+        read = trace.emit("getitem", [param, i], type=item)
+        assert read is not None
+        if isinstance(item, TupleType):
+            values.append(_tuple_parameter(trace, read, item, example[i], inner))
+        else:
+            known = None if isinstance(item, (ArrayType, WeakType)) else example[i]
+            values.append(trace.wrap(read, example=known, path=inner))
+    result = tuple(values) if t.cls is tuple else tuple.__new__(t.cls, values)
+    trace.remember_tuple(result, param)
+    return result

@@ -1,0 +1,259 @@
+"""Attributes of handles: looked up as Python would, as far as the class is known; else at run time.
+
+Arrays answer `shape`, `dtype` and the like from their type.  Objects whose class is a plain user class
+find methods, properties and class attributes while tracing (methods are then traced into); instance
+attributes come from what the trace knows, from the concrete object with a guard, or from run time.
+"""
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from typing import Any
+
+import numpy as np
+
+from runtime.boxes import Cell
+from runtime.trace import outside
+from runtime.trace.core import Trace
+from runtime.trace.heap import UNKNOWN, Loaded
+from runtime.trace.values import Tensor, Traced, known_class
+from runtime.types import OBJECT, WEAK_INT, ArrayType, ObjectType, StaticType, TupleType, Type
+
+_MISSING = object()
+CONTAINERS: tuple[type, ...] = (list, dict, set, tuple)
+
+
+class Method:
+    """A method of a handle, not yet called: `x.sum`, `out.append`."""
+
+    __slots__ = ("handle", "name")
+
+    def __init__(self, handle: Traced, name: str) -> None:
+        self.handle, self.name = handle, name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.handle._facts.trace.protocol.call(self, args, kwargs)
+
+    def _operand(self) -> Any:
+        trace = self.handle._facts.trace
+        return trace.emit("py.getattr", [self.handle, self.name])
+
+
+def get_attr(trace: Trace, x: Traced, name: str) -> Any:
+    """`x.name`."""
+    if isinstance(x, Tensor):
+        return _tensor_attr(trace, x, name)
+    entry = trace.heap.get(x._facts.identity, "attr", name)
+    if entry is not None:
+        return entry if not isinstance(entry, Loaded) else _load(trace, x, name, entry.type)
+    cls, example = known_class(x), x._facts.example
+    if cls in (types.FunctionType, types.ModuleType) or isinstance(example, (type, types.ModuleType, types.FunctionType)):
+        return _named_thing_attr(trace, x, name)
+    if cls is None or not _plain_lookup(cls):
+        return Method(x, name) if cls is not None and benign_class(cls) and callable(getattr(cls, name, None)) else _load(trace, x, name, OBJECT)
+    return _instance_attr(trace, x, cls, name)
+
+
+def benign_class(cls: type) -> bool:
+    """Whether methods of the class are C code that changes nothing but the object itself."""
+    return not cls.__flags__ & (1 << 9) or cls.__module__.partition(".")[0] in outside.TRUSTED | {"collections"}
+
+
+def _plain_lookup(cls: type) -> bool:
+    """Whether instances of the class look attributes up in the ordinary way."""
+    return (
+        bool(cls.__flags__ & (1 << 9))
+        and cls.__getattribute__ is object.__getattribute__
+        and not hasattr(cls, "__getattr__")
+        and not issubclass(cls, (np.ndarray, np.generic))
+    ) or cls is Cell or cls is types.SimpleNamespace
+
+
+def _instance_attr(trace: Trace, x: Traced, cls: type, name: str) -> Any:
+    found = inspect.getattr_static(cls, name, _MISSING)
+    facts = x._facts
+    if cls is Cell and name == "value":
+        return _own_attr(trace, x, name, facts.example.cell.cell_contents if _has_cell(facts.example) else _MISSING)
+    if isinstance(found, property) and found.fget is not None:
+        return trace.protocol.call(trace.constant(found.fget) if _user(found.fget) else found.fget, (x,), {})
+    own = _MISSING
+    if facts.example is not None and not trace.heap.is_stale("attr", name):
+        own = getattr(facts.example, "__dict__", {}).get(name, _MISSING)
+        if own is _MISSING and isinstance(found, types.MemberDescriptorType):
+            own = getattr(facts.example, name, _MISSING)
+    if own is not _MISSING:
+        return _own_attr(trace, x, name, own)
+    if _surely_absent(trace, x, name):
+        return _class_attr(trace, x, cls, name, found)
+    return _load(trace, x, name, OBJECT)
+
+
+def _has_cell(example: Any) -> bool:
+    try:
+        return example is not None and bool([example.cell.cell_contents])
+    except ValueError:
+        return False
+
+
+def _own_attr(trace: Trace, x: Traced, name: str, own: Any) -> Any:
+    if own is _MISSING or trace.heap.is_stale("attr", name):
+        return _load(trace, x, name, OBJECT)
+    value = outside.read(trace, x, "attr", name, own)
+    trace.heap.put(x._facts.identity, "attr", name, value)
+    return value
+
+
+def _surely_absent(trace: Trace, x: Traced, name: str) -> bool:
+    """Whether the instance itself has no such attribute, so that the class decides."""
+    facts = x._facts
+    if facts.identity in trace.heap.complete:
+        return True
+    if facts.example is None:
+        # an object found at run time: methods are looked up in its class unless an instance attribute
+        # hides them, which only run time can tell
+        return False
+    if trace.heap.is_stale("attr", name) or trace.heap.trust == UNKNOWN:
+        return False
+    return name not in getattr(facts.example, "__dict__", {})
+
+
+def _class_attr(trace: Trace, x: Traced, cls: type, name: str, found: Any) -> Any:
+    """What the class gives for `name` on an instance that has no such attribute of its own."""
+    if isinstance(found, types.FunctionType):
+        _guard_class(trace, cls, name, found)
+        return types.MethodType(found, x)
+    if isinstance(found, staticmethod):
+        return trace.constant(found.__func__) if _user(found.__func__) else found.__func__
+    if isinstance(found, classmethod):
+        return types.MethodType(found.__func__, trace.constant(cls))
+    if found is _MISSING or hasattr(type(found), "__get__") or isinstance(found, functools.cached_property):
+        return _load(trace, x, name, OBJECT)
+    if trace.heap.is_stale("attr", name):
+        return _load(trace, x, name, OBJECT)
+    return outside.read(trace, trace.constant(cls), "attr", name, found)
+
+
+def _guard_class(trace: Trace, cls: type, name: str, found: Any) -> None:
+    from_class = trace.constant(cls)._facts.path
+    assert from_class is not None
+    path = from_class / ("attr", name)
+    trace.guard(path, StaticType(found), f"{cls.__qualname__}.{name}")
+
+
+def _named_thing_attr(trace: Trace, x: Traced, name: str) -> Any:
+    """An attribute of a class, module or function that is a constant of the trace."""
+    example = x._facts.example
+    if example is None or trace.heap.is_stale("attr", name):
+        return _load(trace, x, name, OBJECT)
+    found = inspect.getattr_static(example, name, _MISSING) if isinstance(example, type) else _MISSING
+    if isinstance(found, classmethod):
+        return types.MethodType(found.__func__, x)
+    if isinstance(found, property):
+        return _load(trace, x, name, OBJECT)
+    try:
+        value = getattr(example, name)
+    except AttributeError:
+        return _load(trace, x, name, OBJECT)
+    if isinstance(value, types.MethodType):
+        return _load(trace, x, name, OBJECT)
+    return outside.read(trace, x, "attr", name, value)
+
+
+def _user(f: Any) -> bool:
+    return isinstance(f, types.FunctionType)
+
+
+def _load(trace: Trace, x: Traced, name: str, claim: Type) -> Any:
+    """Read the attribute at run time."""
+    cls = known_class(x)
+    if claim == OBJECT and (cls is None or not _plain_lookup(cls) or cls is Cell) and cls is not Cell:
+        trace.heap.doubtful()
+    value = trace.emit("py.getattr", [trace.receiver(x), name], type=claim, name="" if name == "value" else name)
+    assert value is not None
+    return trace.wrap(value)
+
+
+def set_attr(trace: Trace, x: Traced, name: str, value: Any) -> None:
+    """`x.name = value`."""
+    cls = known_class(x)
+    found = inspect.getattr_static(cls, name, None) if cls is not None else None
+    if isinstance(found, property) and found.fset is not None and cls is not Cell:
+        trace.protocol.call(trace.constant(found.fset), (x, value), {})
+        return
+    trace.emit("py.setattr", [trace.receiver(x), name, value])
+    identity = x._facts.identity
+    trace.heap.written(identity, "attr", name)
+    ordinary = cls is not None and (cls is Cell or (_plain_lookup(cls) and cls.__setattr__ is object.__setattr__))
+    if ordinary and not (hasattr(type(found), "__set__") and cls is not Cell and not isinstance(found, types.MemberDescriptorType)):
+        trace.heap.put(identity, "attr", name, value)
+    elif not isinstance(x._facts.example, (type, types.ModuleType, types.FunctionType)):
+        trace.heap.unknown_call()
+
+
+def del_attr(trace: Trace, x: Traced, name: str) -> None:
+    """`del x.name`."""
+    trace.emit("py.delattr", [trace.receiver(x), name])
+    trace.heap.written(x._facts.identity, "attr", name)
+    trace.heap.complete.discard(x._facts.identity)
+
+
+# ------------------------------------------------------------------------------------------- arrays
+def _tensor_attr(trace: Trace, x: Tensor, name: str) -> Any:
+    t = x._facts.type
+    if not isinstance(t, ArrayType):
+        return _number_attr(trace, x, name)
+    if name == "dtype":
+        return t.dtype
+    if name == "ndim" and t.shape is not None:
+        return len(t.shape)
+    if name == "shape" and t.shape is not None:
+        return _shape(trace, x, t.shape)
+    if name == "size" and t.shape is not None and None not in t.shape:
+        return int(np.prod(t.shape, dtype=np.int64))
+    if name in ("itemsize", "nbytes") and (name == "itemsize" or (t.shape is not None and None not in t.shape)):
+        return t.dtype.itemsize * (1 if name == "itemsize" else int(np.prod(t.shape, dtype=np.int64)))
+    claim = _view_type(t, name)
+    if claim is not None:
+        return trace.record("py.getattr", [x, name], type=claim)
+    owner = np.generic if t.scalar else np.ndarray
+    if not hasattr(owner, name):
+        return trace.record("py.getattr", [x, name])  # raises AttributeError at run time, as Python does
+    return Method(x, name) if callable(getattr(owner, name)) else trace.record("py.getattr", [x, name])
+
+
+def _shape(trace: Trace, x: Tensor, shape: tuple[int | None, ...]) -> tuple[Any, ...]:
+    if None not in shape:
+        return shape
+    claim = TupleType(tuple(WEAK_INT for _ in shape))
+    whole = trace.emit("py.getattr", [x, "shape"], type=claim)
+    read = trace.wrap(whole) if whole is not None else ()
+    return tuple(n if n is not None else r for n, r in zip(shape, read, strict=True))
+
+
+def _view_type(t: ArrayType, name: str) -> Type | None:
+    if name == "T":
+        return ArrayType(t.dtype, None if t.shape is None else t.shape[::-1], t.scalar, t.device)
+    if name in ("real", "imag") and t.dtype.kind in "biufc":
+        real = np.empty(0, t.dtype).real.dtype
+        return ArrayType(real, t.shape, t.scalar, t.device)
+    if name in ("size", "ndim", "nbytes", "itemsize"):
+        return WEAK_INT
+    return None
+
+
+def _number_attr(trace: Trace, x: Tensor, name: str) -> Any:
+    cls = known_class(x)
+    assert cls is not None
+    kind = getattr(cls, name, None)
+    if callable(kind):
+        return Method(x, name)
+    claim: Type = OBJECT
+    if name in ("real", "imag") and cls in (int, float):
+        claim = x._facts.type
+    return trace.record("py.getattr", [x, name], type=claim)
+
+
+def is_container(t: Type) -> bool:
+    """Whether values of the type are exact built-in containers."""
+    return isinstance(t, ObjectType) and t.cls in CONTAINERS

@@ -1,0 +1,335 @@
+"""Built-in functions on traced values: one small rule each.
+
+A rule gets (trace, args, kwargs) and returns the result, or NotImplemented when it has nothing to say
+(no traced argument, a form it doesn't know): then the call is treated like any other.
+"""
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from runtime.trace import items
+from runtime.trace.attributes import get_attr, set_attr
+from runtime.trace.core import Trace, is_static
+from runtime.trace.values import Object, Tensor, Traced, known_class
+from runtime.types import (
+    OBJECT,
+    WEAK_BOOL,
+    WEAK_COMPLEX,
+    WEAK_FLOAT,
+    WEAK_INT,
+    ObjectType,
+    TupleType,
+    Type,
+    WeakType,
+    join,
+    numeric,
+    static_or_weak,
+)
+
+Rule = Callable[[Trace, tuple[Any, ...], dict[str, Any]], Any]
+_TAME_ITERABLES = (list, tuple, range, str, dict, set, frozenset, np.ndarray, enumerate, zip, reversed)
+
+
+def static_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether nothing traced is involved."""
+    return all(map(is_static, (*args, *kwargs.values())))
+
+
+def doubt(trace: Trace, *values: Any) -> None:
+    """Python will run operators of these values; those of unknown or user class may run any code."""
+    for x in values:
+        cls = known_class(x)
+        if isinstance(x, Object) and cls is None:
+            trace.heap.doubtful()
+        elif cls in (map, filter, types.GeneratorType) or (isinstance(x, Object) and cls is not None and cls.__flags__ & (1 << 9)):
+            trace.heap.unknown_call()
+
+
+def _recorded(function: Any, claim: Type | None) -> Rule:
+    def rule(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if static_call(args, kwargs):
+            return NotImplemented
+        doubt(trace, *args, *kwargs.values())
+        return trace.record("py.call", [function, *args], kwargs, type=claim)
+
+    return rule
+
+
+def _print(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    doubt(trace, *args, *kwargs.values())
+    trace.emit("py.call", [print, *args], kwargs)
+    return None
+
+
+def _len(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if len(args) == 1 and isinstance(args[0], (tuple, list)):
+        return len(args[0])
+    return items.length(trace, args[0]) if len(args) == 1 and isinstance(args[0], Traced) else NotImplemented
+
+
+def _operator(name: str, arity: int) -> Rule:
+    def rule(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if kwargs or len(args) != arity or static_call(args, kwargs):
+            return NotImplemented
+        return trace.protocol.operator(name, *args)
+
+    return rule
+
+
+def _round(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if static_call(args, kwargs):
+        return NotImplemented
+    doubt(trace, *args)
+    t = trace.type_of(args[0])
+    whole = len(args) == 1 and not kwargs and isinstance(t, WeakType) and t.kind in ("int", "float", "bool")
+    return trace.record("py.call", [round, *args], kwargs, type=WEAK_INT if whole else OBJECT)
+
+
+def _divmod(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if static_call(args, kwargs) or len(args) != 2:
+        return NotImplemented
+    doubt(trace, *args)
+    kinds = [trace.type_of(a) for a in args]
+    claim: Type = OBJECT
+    if all(map(numeric, kinds)):
+        parts = [trace.table[n].rule(*kinds) for n in ("floordiv", "mod")]  # type: ignore[misc]
+        claim = TupleType(tuple(parts))
+    return trace.record("py.call", [divmod, *args], type=claim)
+
+
+def _extreme(function: Any) -> Rule:
+    def rule(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if static_call(args, kwargs):
+            return NotImplemented
+        doubt(trace, *args, *kwargs.values())
+        claim: Type = OBJECT
+        if not kwargs and len(args) > 1:
+            kinds = [static_or_weak(trace.type_of(a)) for a in args]
+            claim = kinds[0]
+            for k in kinds[1:]:
+                claim = join(claim, k)
+        elif not kwargs and isinstance(args[0], Tensor):
+            claim = items.item_type(trace, args[0])
+        return trace.record("py.call", [function, *args], kwargs, type=claim)
+
+    return rule
+
+
+def _list(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    found = items.known_items(trace, args[0]) if args else []
+    if found is not None and not kwargs:
+        return items.new_list(trace, found)
+    return _fresh(trace, list, args, kwargs)
+
+
+def _tuple(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if static_call(args, kwargs):
+        return NotImplemented
+    found = items.known_items(trace, args[0]) if args else []
+    if found is not None:
+        return tuple(found)
+    doubt(trace, *args)
+    return trace.record("py.call", [tuple, *args], type=ObjectType(tuple))
+
+
+def _dict(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if not args:
+        return items.new_dict(trace, list(kwargs.items()))
+    return _fresh(trace, dict, args, kwargs)
+
+
+def _set(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return _fresh(trace, set, args, kwargs)
+
+
+def _fresh(trace: Trace, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    doubt(trace, *args)
+    value = trace.emit("py.call", [cls, *args], kwargs, type=ObjectType(cls))
+    assert value is not None
+    return trace.wrap(value, fresh=True)
+
+
+def _sorted(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if len(args) == 1 and not kwargs:
+        found = items.known_items(trace, args[0])
+        if found is not None and all(map(is_static, found)):
+            return items.new_list(trace, sorted(found))
+    key = kwargs.get("key")
+    if key is not None and not is_static(key):
+        trace.heap.unknown_call()
+    doubt(trace, *args)
+    value = trace.emit("py.call", [sorted, *args], kwargs, type=ObjectType(list))
+    assert value is not None
+    return trace.wrap(value, fresh=True)
+
+
+def _range(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if static_call(args, kwargs):
+        return NotImplemented
+    return trace.record("py.call", [range, *args], type=ObjectType(range, WEAK_INT))
+
+
+def _iterator(cls: Any, shape: Callable[[Trace, tuple[Any, ...]], Type]) -> Rule:
+    def rule(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        doubt(trace, *args)
+        item = shape(trace, args)
+        tame = all(known_class(a) in _TAME_ITERABLES for a in args if not is_static(a))
+        value = trace.emit("py.call", [cls, *args], kwargs, type=ObjectType(cls if tame else None, item if tame else None))
+        assert value is not None
+        return trace.wrap(value)
+
+    return rule
+
+
+def _isinstance(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if len(args) != 2:
+        return NotImplemented
+    x, wanted = args[0], _classes(args[1])
+    if wanted is None:
+        doubt(trace, x)
+        return trace.record("py.call", [isinstance, *args], type=WEAK_BOOL)
+    if not isinstance(x, Traced):
+        return isinstance(x, wanted)
+    if isinstance(x, Object) and x._facts.example is not None and isinstance(x._facts.example, type):
+        return isinstance(x._facts.example, wanted)
+    cls = known_class(x)
+    if cls is None:
+        return trace.record("py.call", [isinstance, *args], type=WEAK_BOOL)
+    return issubclass(cls, wanted)
+
+
+def _classes(x: Any) -> Any:
+    """The concrete class or tuple of classes that a trace value stands for; None where not known."""
+    if isinstance(x, Object):
+        return x._facts.example if isinstance(x._facts.example, type) else None
+    if isinstance(x, tuple):
+        inner = [_classes(i) for i in x]
+        return None if None in inner else tuple(inner)
+    return x if isinstance(x, (type, types.UnionType)) else None
+
+
+def _issubclass(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    classes = [_classes(a) for a in args]
+    return NotImplemented if None in classes or len(args) != 2 else issubclass(classes[0], classes[1])
+
+
+def _type(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if len(args) != 1:
+        return NotImplemented
+    x = args[0]
+    if isinstance(x, Object) and isinstance(x._facts.example, (type, types.FunctionType, types.ModuleType)):
+        return _class_value(trace, type(x._facts.example))
+    cls = known_class(x)
+    return trace.record("py.call", [type, x]) if cls is None else _class_value(trace, cls)
+
+
+def _class_value(trace: Trace, cls: type) -> Any:
+    return cls if is_static(cls) else trace.constant(cls)
+
+
+def _callable(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if len(args) != 1 or not isinstance(args[0], Traced):
+        return NotImplemented
+    cls = known_class(args[0])
+    return trace.record("py.call", [callable, args[0]], type=WEAK_BOOL) if cls is None else hasattr(cls, "__call__")  # noqa: B004
+
+
+def _hasattr(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if len(args) != 2 or not isinstance(args[0], Traced) or not isinstance(args[1], str):
+        return NotImplemented
+    x, name = args
+    cls = known_class(x)
+    if isinstance(x, Tensor) and cls is not None:
+        return hasattr(cls, name)
+    if trace.heap.get(x._facts.identity, "attr", name) is not None:
+        return True
+    doubt(trace, x)
+    return trace.record("py.call", [hasattr, x, name], type=WEAK_BOOL)
+
+
+def _getattr(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if not isinstance(args[0], Traced) or len(args) < 2 or not isinstance(args[1], str):
+        return NotImplemented
+    x, name = args[:2]
+    if len(args) == 2:
+        return get_attr(trace, x, name)
+    cls = known_class(x)
+    if isinstance(x, Tensor) and cls is not None:
+        return get_attr(trace, x, name) if hasattr(cls, name) else args[2]
+    if trace.heap.get(x._facts.identity, "attr", name) is not None:
+        return get_attr(trace, x, name)
+    doubt(trace, x)
+    return trace.record("py.call", [getattr, *args])
+
+
+def _setattr(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if len(args) == 3 and isinstance(args[0], Traced) and isinstance(args[1], str):
+        return set_attr(trace, *args)
+    trace.heap.unknown_call()
+    return NotImplemented
+
+
+def _next(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    trace.heap.unknown_call()
+    return trace.record("py.call", [next, *args])
+
+
+def _pairs(trace: Trace, args: tuple[Any, ...]) -> Type:
+    return TupleType((WEAK_INT, items.item_type(trace, args[0])))
+
+
+def _zipped(trace: Trace, args: tuple[Any, ...]) -> Type:
+    return TupleType(tuple(items.item_type(trace, a) for a in args))
+
+
+def _backwards(trace: Trace, args: tuple[Any, ...]) -> Type:
+    return items.item_type(trace, args[0])
+
+
+def _anything(trace: Trace, args: tuple[Any, ...]) -> Type:
+    return OBJECT
+
+
+BUILTINS: dict[Any, Rule] = {
+    print: _print,
+    len: _len,
+    int: _recorded(int, WEAK_INT),
+    float: _recorded(float, WEAK_FLOAT),
+    bool: _recorded(bool, WEAK_BOOL),
+    complex: _recorded(complex, WEAK_COMPLEX),
+    str: _recorded(str, ObjectType(str)),
+    repr: _recorded(repr, ObjectType(str)),
+    format: _recorded(format, ObjectType(str)),
+    sum: _recorded(sum, None),
+    any: _recorded(any, WEAK_BOOL),
+    all: _recorded(all, WEAK_BOOL),
+    abs: _operator("abs", 1),
+    pow: _operator("pow", 2),
+    round: _round,
+    divmod: _divmod,
+    min: _extreme(min),
+    max: _extreme(max),
+    list: _list,
+    tuple: _tuple,
+    dict: _dict,
+    set: _set,
+    sorted: _sorted,
+    range: _range,
+    enumerate: _iterator(enumerate, _pairs),
+    zip: _iterator(zip, _zipped),
+    reversed: _iterator(reversed, _backwards),
+    map: _iterator(map, _anything),
+    filter: _iterator(filter, _anything),
+    isinstance: _isinstance,
+    issubclass: _issubclass,
+    type: _type,
+    callable: _callable,
+    hasattr: _hasattr,
+    getattr: _getattr,
+    setattr: _setattr,
+    next: _next,
+}

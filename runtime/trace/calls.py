@@ -1,0 +1,319 @@
+"""Calls while tracing: which are traced into, which become ops, which are done now, which are left to run time.
+
+In order: methods of handles; built-in functions with a rule of their own (`builtins.py`); NumPy
+functions with a row in the op table; calls of pure functions on static values, done now; Python
+functions, traced into; classes; and everything else, recorded as a call of the plain thing.
+"""
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from runtime.ir.graph import Const
+from runtime.ir.opdef import OpDef
+from runtime.trace import items, outside
+from runtime.trace.attributes import Method, get_attr, set_attr
+from runtime.trace.builtins import BUILTINS
+from runtime.trace.core import Diverged, Trace, is_static
+from runtime.trace.heap import ANY
+from runtime.trace.values import Object, Tensor, Traced, known_class
+from runtime.types import OBJECT, WEAK_BOOL, WEAK_FLOAT, WEAK_INT, ArrayType, ObjectType, StaticType, Type, WeakType, is_namedtuple
+
+MAX_DEPTH, MAX_INLINED = 50, 3000
+_SEQUENCES = frozenset(
+    "np." + n for n in ("array", "asarray", "concatenate", "stack", "vstack", "hstack", "dstack", "column_stack", "meshgrid",
+                        "broadcast_arrays", "linalg.multi_dot", "ix_", "asanyarray", "ascontiguousarray", "lexsort")
+)  # fmt: skip
+_MATH_INT = {math.floor, math.ceil, math.trunc, math.gcd, math.comb, math.perm, math.isqrt, math.factorial, math.lcm}
+_MATH_BOOL = {math.isnan, math.isinf, math.isfinite, math.isclose}
+_PURE_SELF = (str, bytes, int, float, complex, bool, tuple, frozenset, range, slice, type(None))
+
+
+def call(trace: Trace, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`f(*args, **kwargs)`."""
+    if isinstance(f, Method):
+        return call_method(trace, f, args, kwargs)
+    target, handle = f, f
+    if isinstance(f, Object):
+        example = f._facts.example
+        if example is None or known_class(f) is None:
+            return run_time_call(trace, f, args, kwargs)
+        if not isinstance(f._facts.operand, Const):
+            return call_instance(trace, f, args, kwargs)
+        target = example
+    elif isinstance(f, Tensor):
+        return run_time_call(trace, f, args, kwargs)
+    if isinstance(target, types.MethodType):
+        return call(trace, target.__func__, (target.__self__, *args), kwargs)
+    special = BUILTINS.get(target) if isinstance(target, (types.BuiltinFunctionType, type)) else None
+    if special is not None:
+        done = special(trace, args, kwargs)
+        if done is not NotImplemented:
+            return done
+    row = numpy_row(trace, target)
+    if row is not None:
+        return call_numpy(trace, row, target, args, kwargs)
+    if pure(target) and all(map(is_static, (*args, *kwargs.values()))):
+        result = target(*args, **kwargs)
+        if is_static(result):
+            return result
+    if isinstance(target, type):
+        return instantiate(trace, handle, target, args, kwargs)
+    if isinstance(target, types.FunctionType):
+        return call_function(trace, handle, target, args, kwargs)
+    inner = getattr(target, "python_function", None)
+    if isinstance(inner, types.FunctionType):
+        return call_function(trace, trace.constant(inner), inner, args, kwargs)
+    return run_time_call(trace, handle, args, kwargs)
+
+
+def numpy_row(trace: Trace, target: Any) -> OpDef | None:
+    """The row that a NumPy callable is recorded as, or None."""
+    try:
+        return trace.by_callable.get(target)
+    except TypeError:
+        return None
+
+
+def pure(f: Any) -> bool:
+    """Whether a call of `f` on static values may be done while tracing: no effects, same result always."""
+    if isinstance(f, types.BuiltinFunctionType):
+        owner = f.__self__
+        if isinstance(owner, types.ModuleType):
+            return owner.__name__ in ("math", "cmath", "builtins", "_operator") and f.__name__ not in (
+                "print", "input", "open", "id", "next", "iter", "exec", "eval", "compile", "setattr", "delattr", "breakpoint", "__import__",
+            )  # fmt: skip
+        return isinstance(owner, _PURE_SELF) or (isinstance(owner, type) and owner in (int, float, str, bytes, dict))
+    if isinstance(f, np.ufunc):
+        return True
+    if isinstance(f, type):
+        return f in (*_PURE_SELF[:-1], np.dtype) or issubclass(f, np.generic)
+    return isinstance(f, (types.MethodDescriptorType, types.WrapperDescriptorType)) or f in (
+        np.issubdtype, np.result_type, np.promote_types, np.can_cast, np.isscalar, np.ndim, np.shape, np.broadcast_shapes, np.size,
+    )  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------------- NumPy
+def call_numpy(trace: Trace, row: OpDef, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A NumPy function that is a row of the op table."""
+    if pure(target) and all(map(is_static, (*args, *kwargs.values()))):
+        result = target(*args, **kwargs)
+        if is_static(result):
+            return result
+    if row.name in _SEQUENCES:
+        args = tuple(_sequence(trace, a) for a in args)
+    _callbacks(trace, (*args, *kwargs.values()))
+    result = trace.record(row.name, args, kwargs)
+    out = kwargs.get("out")
+    nin = getattr(target, "nin", len(args))
+    if out is None and len(args) > nin:
+        out = args[nin] if len(args) == nin + 1 else tuple(args[nin:])
+    return result if out is None else out
+
+
+def _sequence(trace: Trace, x: Any) -> Any:
+    """A list of arrays and numbers whose items are known, as a tuple of them (NumPy reads both alike)."""
+    found = items.known_items(trace, x) if isinstance(x, (list, Object)) and known_class(x) in (list,) else None
+    if found is None:
+        return x
+    inner = [_sequence(trace, i) for i in found]
+    numbers = all(isinstance(i, (Tensor, tuple, bool, int, float, complex, np.generic)) for i in inner)
+    return tuple(inner) if numbers else x
+
+
+def _callbacks(trace: Trace, args: tuple[Any, ...]) -> None:
+    """Arguments that may be called back, or whose operators may be user code, make the heap doubtful."""
+    for x in args:
+        if isinstance(x, (types.FunctionType, types.MethodType, Method)) or (
+            isinstance(x, Object) and isinstance(x._facts.example, (types.FunctionType, types.MethodType))
+        ):
+            trace.heap.unknown_call()
+        elif isinstance(x, Object) and known_class(x) is None:
+            trace.heap.doubtful()
+
+
+# ----------------------------------------------------------------------------------------- methods
+def call_method(trace: Trace, m: Method, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A method of a handle whose class is built in."""
+    x, name = m.handle, m.name
+    if isinstance(x, Tensor) and isinstance(x._facts.type, ArrayType):
+        row = trace.by_method.get(name)
+        if row is not None:
+            result = trace.record(row.name, [x, *args], kwargs, attrs={"form": "method"})
+            return result if kwargs.get("out") is None else kwargs["out"]
+        return _plain_method(trace, x, name, args, kwargs, OBJECT)
+    _callbacks(trace, (*args, *kwargs.values()))
+    cls = known_class(x)
+    if cls is list and isinstance(x, Object):
+        return items.list_method(trace, x, name, args, kwargs)
+    if cls is dict and isinstance(x, Object):
+        return items.dict_method(trace, x, name, args, kwargs)
+    if isinstance(x, Object):
+        trace.heap.written(x._facts.identity, "item", ANY)
+        trace.heap.written(x._facts.identity, "attr", ANY)
+    if cls is str and name in ("split", "rsplit", "partition", "encode", "index", "find", "count"):
+        return _plain_method(trace, x, name, args, kwargs, OBJECT)
+    claim: Type = ObjectType(str) if cls is str and not name.startswith(("is", "starts", "ends", "split")) else OBJECT
+    return _plain_method(trace, x, name, args, kwargs, claim)
+
+
+def _plain_method(trace: Trace, x: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], claim: Type) -> Any:
+    receiver = trace.receiver(x) if isinstance(x, Traced) else x
+    method = trace.emit("py.getattr", [receiver, name])
+    return trace.record("py.call", [method, *args], kwargs, type=claim)
+
+
+# --------------------------------------------------------------------------------------- functions
+def call_function(trace: Trace, handle: Any, f: types.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A Python function: traced into where it can be, else called at run time."""
+    if trace.is_generated(f):
+        bound: Callable[..., Any] | None = f
+    else:
+        bound = trace.inline(f) if trace.inlined < MAX_INLINED else None
+    signature = (f.__code__, [trace.type_of(a) for a in (*args, *kwargs.values())])
+    if bound is None or len(trace.calls) > MAX_DEPTH or _recurs_on_data(trace, signature):
+        return run_time_call(trace, handle, args, kwargs)
+    trace.inlined += 1
+    mark = trace.mark()
+    trace.calls.append((signature, trace.regions))
+    try:
+        return bound(*args, **kwargs)
+    except Diverged:
+        raise
+    except Exception as error:
+        if trace.strict or isinstance(error, RecursionError) or trace.is_generated(f) and not trace.regions:
+            raise
+        trace.rollback(mark)
+        trace.note("python", f"{f.__qualname__} runs as plain Python: {type(error).__name__}: {str(error).partition(chr(10))[0]}")
+        return run_time_call(trace, handle, args, kwargs)
+    finally:
+        trace.calls.pop()
+
+
+def _recurs_on_data(trace: Trace, signature: tuple[Any, list[Type]]) -> bool:
+    """Whether the same call is already being traced outside the current branch or loop: it would never end."""
+    return any(seen == signature and regions < trace.regions for seen, regions in trace.calls)
+
+
+def call_instance(trace: Trace, f: Object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A callable object that was passed in."""
+    cls, example = known_class(f), f._facts.example
+    if cls is functools.partial:
+        function, more = get_attr(trace, f, "func"), get_attr(trace, f, "args")
+        keywords = get_attr(trace, f, "keywords")
+        named = {k: keywords[k] for k in example.keywords}
+        return call(trace, function, (*more, *args), {**named, **kwargs})
+    inner = getattr(example, "python_function", None)
+    if isinstance(inner, types.FunctionType):
+        trace.guard(f._facts.path, StaticType(example), f._facts.path.text)  # type: ignore[arg-type]
+        return call_function(trace, trace.constant(inner), inner, args, kwargs)
+    method = getattr(cls, "__call__", None)
+    if isinstance(method, types.FunctionType):
+        return call_function(trace, trace.constant(method), method, (f, *args), kwargs)
+    if isinstance(example, types.MethodType):
+        self_ = outside.read(trace, f, "attr", "__self__", example.__self__)
+        return call(trace, trace.constant(example.__func__), (self_, *args), kwargs)
+    return run_time_call(trace, f, args, kwargs)
+
+
+# ----------------------------------------------------------------------------------------- classes
+def instantiate(trace: Trace, handle: Any, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`cls(*args, **kwargs)`: a user class's `__init__` is traced into, a C class is called at run time."""
+    if is_namedtuple(cls):
+        return cls(*args, **kwargs)
+    if cls is types.SimpleNamespace and not args:
+        made = _made(trace, trace.emit("py.call", [handle, *args], kwargs, type=ObjectType(cls)))
+        for name, value in kwargs.items():
+            trace.heap.put(made._facts.identity, "attr", name, value)
+        trace.heap.complete.add(made._facts.identity)
+        return made
+    init = cls.__init__  # type: ignore[misc]
+    ordinary = (
+        type(cls) is type and cls.__new__ is object.__new__ and cls.__flags__ & (1 << 9)
+        and cls.__setattr__ is object.__setattr__ and not issubclass(cls, BaseException)
+    )  # fmt: skip
+    if not ordinary or not isinstance(init, (types.FunctionType, types.WrapperDescriptorType)):
+        claim = ObjectType(cls) if not cls.__flags__ & (1 << 9) or issubclass(cls, BaseException) else OBJECT
+        return run_time_call(trace, handle, args, kwargs, claim=claim)
+    if init is object.__init__ and (args or kwargs):
+        return run_time_call(trace, handle, args, kwargs)
+    mark = trace.mark()
+    try:
+        made = _made(trace, trace.emit("py.call", [object.__new__, handle], type=ObjectType(cls), name=""))
+        trace.heap.complete.add(made._facts.identity)
+        if isinstance(init, types.FunctionType):
+            _initialise(trace, cls, init, made, args, kwargs)
+        return made
+    except Diverged:
+        raise
+    except Exception as error:
+        if trace.strict or isinstance(error, RecursionError):
+            raise
+        trace.rollback(mark)
+        trace.note("python", f"{cls.__qualname__}(...) runs as plain Python: {type(error).__name__}: {error}")
+        return run_time_call(trace, handle, args, kwargs)
+
+
+def _made(trace: Trace, value: Any) -> Any:
+    assert value is not None
+    return trace.wrap(value, fresh=True)
+
+
+def _initialise(trace: Trace, cls: type, init: types.FunctionType, made: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    fields = getattr(cls, "__dataclass_fields__", None)
+    params = getattr(cls, "__dataclass_params__", None)
+    if fields is None or init.__code__.co_filename != "<string>":
+        bound = trace.inline(init)
+        if bound is None:
+            raise TypeError(f"{cls.__qualname__}.__init__ can't be traced into")
+        bound(made, *args, **dict(kwargs))
+        return
+    if params is None or params.frozen or any(f._field_type.name != "_FIELD" for f in fields.values()):
+        raise TypeError(f"the dataclass {cls.__qualname__} is frozen or has class-level or init-only fields")
+    given = inspect.signature(init).bind(made, *args, **kwargs)
+    given.apply_defaults()
+    for name, field in fields.items():
+        value = given.arguments.get(name) if field.init else field.default
+        if callable(field.default_factory) and (not field.init or type(value).__name__ == "_HAS_DEFAULT_FACTORY_CLASS"):
+            value = call(trace, field.default_factory, (), {})
+        set_attr(trace, made, name, value)
+    after = getattr(cls, "__post_init__", None)
+    if isinstance(after, types.FunctionType):
+        call_function(trace, trace.constant(after), after, (made,), {})
+
+
+# ---------------------------------------------------------------------------------------- run time
+def run_time_call(trace: Trace, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, claim: Type | None = None) -> Any:
+    """Record a call of the plain thing with run-time values."""
+    target = f._facts.example if isinstance(f, Object) and isinstance(f._facts.operand, Const) else f
+    owner = getattr(target, "__self__", None)
+    if isinstance(target, types.BuiltinFunctionType) and owner is not None and not isinstance(owner, (types.ModuleType, type)):
+        _callbacks(trace, (*args, *kwargs.values()))
+        claims: Type = ObjectType(str) if isinstance(owner, str) and target.__name__ in ("format", "join", "replace", "upper", "lower", "strip") else OBJECT
+        return _plain_method(trace, owner, target.__name__, args, kwargs, claims)
+    if claim is None and target in _MATH_INT | _MATH_BOOL or getattr(target, "__module__", None) == "math":
+        if all(isinstance(trace.type_of(a), (WeakType, ArrayType)) or is_static(a) for a in args):
+            claim = WEAK_INT if target in _MATH_INT else WEAK_BOOL if target in _MATH_BOOL else WEAK_FLOAT
+            if getattr(target, "__name__", "") in ("modf", "frexp", "prod", "fsum", "sumprod", "dist"):
+                claim = OBJECT
+    result = trace.record("py.call", [f, *args], kwargs, type=claim)
+    if benign(target):
+        _callbacks(trace, (*args, *kwargs.values()))
+    else:
+        trace.heap.unknown_call()
+    return result
+
+
+def benign(target: Any) -> bool:
+    """Whether calling it can't change the user's objects, other than through what it is handed."""
+    if isinstance(target, Traced):
+        return False
+    if isinstance(target, type):
+        return not target.__flags__ & (1 << 9) or target.__module__ in ("collections", "types", "functools", "itertools")
+    return outside.trusted(target)

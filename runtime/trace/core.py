@@ -1,0 +1,317 @@
+"""`Trace`: one graph under construction, and the traffic between trace values and graph operands.
+
+*Trace values* are what traced code handles: static Python values, handles (`Tensor`, `Object`), tuples
+of these, functions defined while tracing, and the marker of an unbound name.  `wrap` makes a trace
+value of a graph value, `operand` the reverse: it says how the value is had at run time.
+"""
+from __future__ import annotations
+
+import contextlib
+import enum
+import threading
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from runtime.boxes import Cell, UnboundMarker
+from runtime.errors import LeakedTensorError, Span, Untraceable
+from runtime.ir.builder import Builder, Mark
+from runtime.ir.graph import Const, Operand, Value
+from runtime.ir.opdef import OpDef
+from runtime.trace.heap import Heap, Identity
+from runtime.trace.record import Guard, Note, Path
+from runtime.trace.values import Facts, Object, Tensor, Traced
+from runtime.types import UNBOUND, ArrayType, MaybeUnbound, ObjectType, StaticType, TupleType, Type, WeakType, is_namedtuple
+
+_state = threading.local()
+_IMMUTABLE = (
+    bool, int, float, complex, str, bytes, type(None), range, type(Ellipsis), type(NotImplemented), np.generic, np.dtype,
+    np.ufunc, UnboundMarker, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
+    types.CodeType, enum.Enum,
+)  # fmt: skip
+SpanFinder = Callable[[], Span | None]
+
+
+def active() -> Trace | None:
+    """The trace that is running in this thread, or None."""
+    return getattr(_state, "trace", None)
+
+
+class Diverged(BaseException):
+    """Control does not go on from here in the traced program: it has raised.  Never leaves the trace."""
+
+
+def is_static(x: Any) -> bool:
+    """Whether the value is deeply immutable, so that it may be a constant of the trace."""
+    if isinstance(x, (tuple, frozenset)):
+        return (type(x) in (tuple, frozenset) or is_namedtuple(type(x))) and all(map(is_static, x))
+    if isinstance(x, slice):
+        return is_static((x.start, x.stop, x.step))
+    if isinstance(x, type):
+        return not x.__flags__ & (1 << 9) or is_namedtuple(x)  # classes of C code can't be changed (no Py_TPFLAGS_HEAPTYPE)
+    return isinstance(x, _IMMUTABLE) and not isinstance(x, Traced)
+
+
+class Trace:
+    """One graph under construction.
+
+    protocol: carries out what is done to handles (injected: it stands above this module).
+    table: the op table.  span_of: finds the user's line that is being traced.
+    unconvert: code of a function defined while tracing -> the code it has in the user's program.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        table: Mapping[str, OpDef],
+        *,
+        span_of: SpanFinder = lambda: None,
+        unconvert: Callable[[types.CodeType], types.CodeType] = lambda code: code,
+        strict: bool = False,
+        volatile: frozenset[Any] = frozenset(),
+        unroll_limit: int = 16,
+    ) -> None:
+        self.table, self.span, self.unconvert, self.strict = table, span_of, unconvert, strict
+        self.volatile, self.unroll_limit = volatile, unroll_limit
+        self.builder = self.root = Builder(name)
+        self.heap = Heap()
+        self.protocol: Any = None
+        self.by_callable: Mapping[Any, OpDef] = {}
+        self.by_method: Mapping[str, OpDef] = {}
+        self.guards: dict[Any, Guard] = {}
+        self.notes: list[Note] = []
+        self.closed = False
+        self.calls: list[tuple[Any, int]] = []  # the calls being traced into, with the region depth of each
+        self.inlined = self.regions = 0
+        self.views: dict[Identity, tuple[Traced, str]] = {}  # what `d.items()` and the like look at
+        self._tuples: dict[int, tuple[Any, Operand]] = {}
+        self._functions: dict[int, tuple[Any, Operand]] = {}
+        self._handles: dict[int, tuple[Any, Object]] = {}
+
+    def attach(self, protocol: Any, by_callable: Mapping[Any, OpDef], by_method: Mapping[str, OpDef], hooks: Any) -> None:
+        """Give the trace what stands above it: the protocol, the look-up tables, the source side's hooks."""
+        self.protocol, self.by_callable, self.by_method = protocol, by_callable, by_method
+        self.inline, self.is_generated, self.generated_frame = hooks.inline, hooks.is_generated, hooks.frame
+        self.lift: Callable[[Any, Path], Any] = protocol.lift
+
+    # ------------------------------------------------------------------ entering and leaving
+    @contextlib.contextmanager
+    def running(self) -> Iterator[None]:
+        """Make this the thread's active trace."""
+        before = active()
+        _state.trace = self
+        try:
+            yield
+        finally:
+            _state.trace = before
+
+    @contextlib.contextmanager
+    def region(self, name: str) -> Iterator[Builder]:
+        """Record into a new region inside the current one."""
+        outer = self.builder
+        self.builder = Builder(name, outer)
+        self.regions += 1
+        try:
+            yield self.builder
+        finally:
+            self.builder = outer
+            self.regions -= 1
+
+    def mark(self) -> tuple[Builder, Mark, Heap, int]:
+        """Where the trace is now, for `rollback`."""
+        return self.builder, self.builder.mark(), self.heap.copy(), len(self.notes)
+
+    def rollback(self, mark: tuple[Builder, Mark, Heap, int]) -> None:
+        """Forget everything since `mark`, which must have been made in the current region."""
+        builder, at, heap, notes = mark
+        assert builder is self.builder
+        builder.rollback(at)
+        self.heap.restore(heap)
+        del self.notes[notes:]
+
+    # ------------------------------------------------------------------ recording
+    def emit(
+        self,
+        op: str,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any] | None = None,
+        *,
+        type: Type | None = None,
+        attrs: dict[str, Any] | None = None,
+        name: str = "",
+    ) -> Value | None:
+        """Record one node of a row of the op table; its output, or None for an op without result.
+
+        type: a claim narrower than the rule's, from knowledge that the rule doesn't have."""
+        kwargs = kwargs or {}
+        inputs = [self.operand(a) for a in (*args, *kwargs.values())]
+        row = self.table[op]
+        out: tuple[Type, ...] = ()
+        if row.rule is not None:
+            if type is None:
+                n = len(args)
+                named = dict(zip(kwargs, (i.type for i in inputs[n:]), strict=True))
+                type = row.rule(*(i.type for i in inputs[:n]), **named)
+            out = (type,)
+        values = self.builder.add(
+            op, inputs, out, keywords=tuple(kwargs), attrs=attrs, names=(name,) if name else (), span=self.span()
+        )
+        return values[0] if values else None
+
+    def record(self, op: str, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None, **how: Any) -> Any:
+        """`emit`, and the trace value of the result."""
+        value = self.emit(op, args, kwargs, **how)
+        return None if value is None else self.wrap(value)
+
+    # ------------------------------------------------------------------ graph value -> trace value
+    def wrap(self, value: Operand, *, fresh: bool = False, example: Any = None, path: Path | None = None) -> Any:
+        """The trace value that stands for a graph value (static values stand for themselves)."""
+        t = value.type
+        if isinstance(t, StaticType) and example is None:
+            return t.value
+        if isinstance(t, TupleType):
+            items = tuple(
+                self.wrap(self.builder.add("getitem", (value, Const(i)), (item,), span=self.span())[0])
+                for i, item in enumerate(t.items)
+            )
+            result = items if t.cls is tuple else tuple.__new__(t.cls, items)
+            self._tuples[id(result)] = (result, value)
+            return result
+        cls = t.cls if isinstance(t, ObjectType) else None
+        facts = Facts(self, value, t, Identity(cls, fresh), example, path)
+        return Tensor(facts) if isinstance(t, (ArrayType, WeakType)) else Object(facts)
+
+    def constant(self, value: Any, path: Path | None = None) -> Object:
+        """The handle of a Python object that is itself a constant of the graph (a class, a function)."""
+        known = self._handles.get(id(value))
+        if known is None:
+            facts = Facts(self, Const(value), ObjectType(type(value)), Identity(type(value)), value, path or Path((value,)))
+            known = self._handles[id(value)] = (value, Object(facts))
+        return known[1]
+
+    # ------------------------------------------------------------------ trace value -> operand
+    def operand(self, x: Any) -> Operand:
+        """How the value is had at run time, from the current region.  Objects so used have escaped."""
+        if isinstance(x, (Value, Const)):
+            return self.builder.use(x)
+        if isinstance(x, Traced):
+            facts = x._facts
+            if facts.trace is not self or self.closed:
+                raise LeakedTensorError(
+                    f"the traced value {facts.operand!r} belongs to another trace",
+                    span=self.span(),
+                    why="a value that was traced earlier was kept (in a global, a default or an attribute) and used again",
+                    fix="return it from the function instead of storing it",
+                )
+            self.heap.escaped.add(facts.identity)
+            return self.builder.use(facts.operand)
+        if is_static(x):
+            return Const(x)
+        if isinstance(x, tuple) and (type(x) is tuple or is_namedtuple(type(x))):
+            return self._tuple_operand(x)
+        if isinstance(x, slice):
+            return self._node("py.slice", [x.start, x.stop, x.step])
+        if isinstance(x, types.FunctionType):
+            return self._function_operand(x)
+        if isinstance(x, types.MethodType):
+            return self._node("py.call", [types.MethodType, x.__func__, x.__self__], ObjectType(types.MethodType))
+        if type(x) is list:
+            return self._node("py.list", x)
+        if type(x) is dict:
+            return self._node("py.dict", [y for pair in x.items() for y in pair])
+        if isinstance(x, (types.ModuleType, type)):
+            return Const(x)
+        held = getattr(x, "_operand", None)
+        if callable(held):
+            return held()  # type: ignore[no-any-return]
+        raise Untraceable(
+            f"a {type(x).__module__}.{type(x).__qualname__} made while tracing can't be carried into the graph",
+            span=self.span(),
+            why="it is mutable, and would be shared by all calls",
+        )
+
+    def receiver(self, x: Traced) -> Operand:
+        """The operand of a handle whose own contents are read or written: it does not escape by that."""
+        escaped = x._facts.identity in self.heap.escaped
+        operand = self.operand(x)
+        if not escaped:
+            self.heap.escaped.discard(x._facts.identity)
+        return operand
+
+    def _node(self, op: str, args: Sequence[Any], type: Type | None = None) -> Operand:
+        value = self.emit(op, args, type=type)
+        assert value is not None
+        return value
+
+    def _tuple_operand(self, x: tuple[Any, ...]) -> Operand:
+        known = self._tuples.get(id(x))
+        if known is not None and self.builder.visible(known[1]):
+            return self.builder.use(known[1])
+        if type(x) is tuple:
+            operand = self._node("py.tuple", x)
+        else:
+            items = [self.operand(i).type for i in x]
+            operand = self._node("py.call", [type(x), *x], TupleType(tuple(items), type(x)))
+        self._tuples[id(x)] = (x, operand)
+        return operand
+
+    def remember_tuple(self, value: tuple[Any, ...], operand: Operand) -> None:
+        """The tuple of trace values is, at run time, this operand."""
+        self._tuples[id(value)] = (value, operand)
+
+    def _function_operand(self, f: types.FunctionType) -> Operand:
+        known = self._functions.get(id(f))
+        if known is not None and self.builder.visible(known[1]):
+            return self.builder.use(known[1])
+        code = self.unconvert(f.__code__)
+        cells = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
+        free, shared = [], set()
+        for name in code.co_freevars:
+            try:
+                content = cells[name].cell_contents
+            except (KeyError, ValueError):
+                raise Untraceable(
+                    f"the inner function {f.__name__!r} is handed to code that isn't traced before {name!r} has a value",
+                    span=self.span(),
+                ) from None
+            if isinstance(content, Object) and content._facts.type == ObjectType(Cell):
+                shared.add(name)
+            free.append(content)
+        space = getattr(f.__globals__, "real", f.__globals__)
+        facts = (f.__name__, f.__qualname__, f.__doc__, f.__module__, frozenset(shared))
+        inputs: list[Operand] = [Const(code), Const(space, "globals"), Const(facts), self.operand(f.__defaults__)]
+        kwdefaults = f.__kwdefaults__
+        inputs.append(self._node("py.dict", [y for p in kwdefaults.items() for y in p]) if kwdefaults else Const(None))
+        inputs += [self.operand(x) for x in free]
+        operand = self.builder.add("py.function", inputs, (ObjectType(types.FunctionType),), names=(f.__name__,), span=self.span())[0]
+        self._functions[id(f)] = (f, operand)
+        return operand
+
+    # ------------------------------------------------------------------ types of trace values
+    def type_of(self, x: Any) -> Type:
+        """The type of a trace value: what is known of its run-time value."""
+        if isinstance(x, Traced):
+            return x._facts.type
+        if isinstance(x, UnboundMarker):
+            return UNBOUND
+        if is_static(x):
+            return StaticType(x)
+        if isinstance(x, tuple) and (type(x) is tuple or is_namedtuple(type(x))):
+            return TupleType(tuple(map(self.type_of, x)), type(x))
+        return ObjectType(type(x)) if isinstance(x, (list, dict, slice, types.FunctionType)) else ObjectType()
+
+    # ------------------------------------------------------------------ guards and notes
+    def guard(self, path: Path, expect: Type, text: str) -> None:
+        """The trace is valid only while the value at `path` is as expected."""
+        self.guards.setdefault((path.key, str(type(expect))), Guard(path, expect, text))
+
+    def note(self, kind: str, reason: str) -> None:
+        """Remember that the current line was left to Python, or lost precision."""
+        self.notes.append(Note(kind, reason, self.span()))
+
+    def maybe_unbound(self, x: Any) -> bool:
+        """Whether a trace value may turn out to be the marker of an unbound name."""
+        return isinstance(x, UnboundMarker) or isinstance(self.type_of(x), MaybeUnbound)
+

@@ -1,0 +1,45 @@
+"""Names for traced values: what the user's code is about to call the value being made.
+
+Only a hint for printing: read from the bytecode of the calling frame (the store that follows the
+instruction in progress), so nothing depends on it being found.
+"""
+from __future__ import annotations
+
+import dis
+import functools
+import types
+
+
+@functools.lru_cache(maxsize=4096)
+def _stores(code: types.CodeType) -> dict[int, tuple[str, ...]]:
+    """For each instruction offset, the names stored directly after it."""
+    steps = [i for i in dis.get_instructions(code) if i.opname not in ("CACHE", "EXTENDED_ARG")]
+    out: dict[int, tuple[str, ...]] = {}
+    for at, step in enumerate(steps[:-1]):
+        follow = at + 1
+        count = 1
+        if steps[follow].opname == "UNPACK_SEQUENCE":
+            count, follow = int(steps[follow].arg or 0), follow + 1
+        names: list[str] = []
+        while follow < len(steps) and len(names) < count:
+            name, value = steps[follow].opname, steps[follow].argval
+            if name == "STORE_FAST_STORE_FAST":
+                names += value if isinstance(value, tuple) else ()
+            elif name == "STORE_FAST_LOAD_FAST" and isinstance(value, tuple):
+                names.append(value[0])
+            elif name in ("STORE_FAST", "STORE_DEREF", "STORE_GLOBAL", "STORE_NAME"):
+                names.append(value)
+            else:
+                break
+            follow += 1
+        if len(names) == count:
+            out[step.offset] = tuple(names)
+    return out
+
+
+def names_stored(frame: types.FrameType | None) -> tuple[str, ...]:
+    """The names that the frame stores the result of its current instruction in; empty when it doesn't."""
+    if frame is None:
+        return ()
+    found = _stores(frame.f_code).get(frame.f_lasti, ())
+    return tuple(n for n in found if n.isidentifier()) if all(n.isidentifier() for n in found) else ()

@@ -1,0 +1,387 @@
+"""Items, iteration, lengths and containers: lists and dicts while tracing.
+
+A list or dict lives at run time; the trace knows the items of those that it made itself (and, with
+guards, of those passed in) as long as nobody else can have changed them.
+"""
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from runtime.errors import ConcreteValueError
+from runtime.trace import outside
+from runtime.trace.core import Trace, is_static
+from runtime.trace.heap import ANY, Loaded
+from runtime.trace.values import Object, Tensor, Traced, describe, known_class
+from runtime.types import (
+    OBJECT,
+    WEAK_INT,
+    ArrayType,
+    ObjectType,
+    StaticType,
+    TupleType,
+    Type,
+    join,
+    static_or_weak,
+)
+
+_ABSENT = object()
+
+
+# ---------------------------------------------------------------------------------------- new ones
+def new_list(trace: Trace, items: Sequence[Any]) -> Any:
+    """A new list holding the trace values `items`."""
+    value = trace.emit("py.list", items)
+    assert value is not None
+    made = trace.wrap(value, fresh=True)
+    know_list(trace, made, items)
+    return made
+
+
+def know_list(trace: Trace, handle: Traced, items: Sequence[Any]) -> None:
+    """Remember that the (new) list holds exactly these items."""
+    who = handle._facts.identity
+    trace.heap.sizes[who] = len(items)
+    for i, item in enumerate(items):
+        trace.heap.put(who, "item", i, item)
+
+
+def new_dict(trace: Trace, pairs: Sequence[tuple[Any, Any]]) -> Any:
+    """A new dict of the key and value pairs, in order."""
+    value = trace.emit("py.dict", [y for pair in pairs for y in pair])
+    assert value is not None
+    made = trace.wrap(value, fresh=True)
+    who = made._facts.identity
+    if all(is_static(k) for k, _ in pairs):
+        trace.heap.complete.add(who)
+        trace.heap.sizes[who] = tuple(dict.fromkeys(k for k, _ in pairs))
+        for k, v in pairs:
+            trace.heap.put(who, "item", k, v)
+    return made
+
+
+def new_set(trace: Trace, items: Sequence[Any]) -> Any:
+    """A new set of the items."""
+    value = trace.emit("py.set", items)
+    assert value is not None
+    return trace.wrap(value, fresh=True)
+
+
+# --------------------------------------------------------------------------------- what is known
+def known_items(trace: Trace, x: Any) -> list[Any] | None:
+    """The trace values of all items of a list, tuple or range, in order; None where they aren't known."""
+    if isinstance(x, (tuple, range, str)) and not isinstance(x, Traced):
+        return list(x)
+    if type(x) is list:
+        return list(x)
+    if not isinstance(x, Object):
+        return None
+    view = trace.views.get(x._facts.identity)
+    if view is not None:
+        return _viewed(trace, *view)
+    size = known_size(trace, x) if known_class(x) is list else None
+    return None if size is None else [get_item(trace, x, i) for i in range(size)]
+
+
+def _viewed(trace: Trace, of: Traced, kind: str) -> list[Any] | None:
+    """What iterating `of.items()` (keys, values) would give now, where the dict is known."""
+    keys = trace.heap.sizes.get(of._facts.identity)
+    if keys is None or of._facts.identity not in trace.heap.complete:
+        return None
+    if kind == "keys":
+        return list(keys)
+    values = [_known_item(trace, of, k) for k in keys]
+    return values if kind == "values" else list(zip(keys, values, strict=True))
+
+
+def known_size(trace: Trace, x: Object) -> int | None:
+    """The number of items of a list, where every item is known (with a guard, for one passed in)."""
+    who, facts = x._facts.identity, x._facts
+    size = trace.heap.sizes.get(who)
+    if size is None and _readable(trace, x) and type(facts.example) is list:
+        size = len(facts.example)
+        assert facts.path is not None
+        trace.guard(facts.path / ("len", None), StaticType(size), f"the length of {facts.path.text}")
+        trace.heap.sizes[who] = size
+    return size
+
+
+def _readable(trace: Trace, x: Traced) -> bool:
+    """Whether the concrete example still tells what the object holds."""
+    facts = x._facts
+    return (
+        facts.example is not None and trace.heap.trust == 0 and not any(kind == "item" for kind, _ in trace.heap.stale)
+        and type(facts.example) in (list, dict)
+    )  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------------- reads
+def get_item(trace: Trace, x: Traced, key: Any) -> Any:
+    """`x[key]`."""
+    if isinstance(x, Tensor):
+        return trace.record("getitem", [x, key])
+    cls = known_class(x)
+    if is_static(key) and cls in (list, dict) and not isinstance(key, slice):
+        found = _known_item(trace, x, key)
+        if found is not _ABSENT:
+            return found
+    if cls is not None and not _builtin(cls):
+        getter = getattr(cls, "__getitem__", None)
+        if getter is not None and hasattr(getter, "__code__"):
+            return trace.protocol.call(trace.constant(getter), (x, key), {})
+    if cls is list and isinstance(key, slice):
+        items = known_items(trace, x) if is_static(key) else None
+        value = trace.emit("getitem", [trace.receiver(x), key], type=ObjectType(list))
+        assert value is not None
+        part = trace.wrap(value, fresh=True)
+        if items is not None:
+            know_list(trace, part, items[key])
+        return part
+    _doubt(trace, x, key)
+    value = trace.emit("getitem", [trace.receiver(x), key])
+    assert value is not None
+    return trace.wrap(value)
+
+
+def _known_item(trace: Trace, x: Traced, key: Any) -> Any:
+    """The item at a static key, from what is known; _ABSENT where it must be read at run time."""
+    who, facts = x._facts.identity, x._facts
+    if known_class(x) is list and isinstance(key, int) and key < 0:
+        size = known_size(trace, x) if isinstance(x, Object) else None
+        if size is None:
+            return _ABSENT
+        key += size
+    entry = trace.heap.get(who, "item", key)
+    if entry is None and facts.example is not None and not trace.heap.is_stale("item", key) and type(facts.example) in (list, dict):
+        try:
+            held = facts.example[key]
+        except (LookupError, TypeError):
+            return _ABSENT
+        entry = outside.read(trace, x, "item", key, held)
+        trace.heap.put(who, "item", key, entry)
+    if entry is None:
+        return _ABSENT
+    if isinstance(entry, Loaded):
+        value = trace.emit("getitem", [trace.receiver(x), key], type=entry.type)
+        assert value is not None
+        return trace.wrap(value)
+    return entry
+
+
+def _builtin(cls: type) -> bool:
+    return cls.__module__ in ("builtins", "collections", "numpy")
+
+
+def _doubt(trace: Trace, *operands: Any) -> None:
+    """An operator on something of unknown or user class may have run any code."""
+    for x in operands:
+        if isinstance(x, Object):
+            cls = known_class(x)
+            if cls is None:
+                trace.heap.doubtful()
+            elif not _builtin(cls):
+                trace.heap.unknown_call()
+
+
+# ------------------------------------------------------------------------------------------ writes
+def set_item(trace: Trace, x: Traced, key: Any, value: Any) -> None:
+    """`x[key] = value`."""
+    cls = known_class(x)
+    if isinstance(x, Object) and cls is not None and not _builtin(cls):
+        setter = getattr(cls, "__setitem__", None)
+        if setter is not None and hasattr(setter, "__code__"):
+            trace.protocol.call(trace.constant(setter), (x, key, value), {})
+            return
+    trace.emit("setitem", [trace.receiver(x), key, value])
+    if isinstance(x, Tensor):
+        return
+    who = x._facts.identity
+    if cls is not list and cls is not dict:
+        trace.heap.written(who, "item", ANY)
+        _doubt(trace, x)
+        return
+    known = trace.heap.sizes.get(who)
+    if not is_static(key) or isinstance(key, slice) or (cls is list and not isinstance(key, int)):
+        trace.heap.written(who, "item", ANY)
+        return
+    if cls is list and key < 0:
+        if known is None:
+            trace.heap.written(who, "item", ANY)
+            return
+        key += known
+    trace.heap.written(who, "item", key)
+    if cls is dict and known is not None:
+        trace.heap.sizes[who] = tuple(dict.fromkeys((*known, key)))
+    trace.heap.put(who, "item", key, value)
+
+
+def del_item(trace: Trace, x: Traced, key: Any) -> None:
+    """`del x[key]`."""
+    trace.emit("py.delitem", [trace.receiver(x), key])
+    trace.heap.written(x._facts.identity, "item", ANY)
+    _doubt(trace, x)
+
+
+# ----------------------------------------------------------------------------- lengths, iteration
+def length(trace: Trace, x: Any) -> Any:
+    """`len(x)`: static where known."""
+    if isinstance(x, Tensor):
+        t = x._facts.type
+        if isinstance(t, ArrayType) and t.shape and t.shape[0] is not None:
+            return t.shape[0]
+    elif isinstance(x, Object):
+        if known_class(x) is list and (size := known_size(trace, x)) is not None:
+            return size
+        if x._facts.identity in trace.heap.complete and x._facts.identity in trace.heap.sizes and known_class(x) is dict:
+            return len(trace.heap.sizes[x._facts.identity])
+        cls = known_class(x)
+        if cls is not None and not _builtin(cls) and hasattr(cls.__len__ if hasattr(cls, "__len__") else None, "__code__"):
+            return trace.protocol.call(trace.constant(cls.__len__), (x,), {})  # type: ignore[attr-defined]
+        _doubt(trace, x)
+    return trace.record("py.call", [len, x], type=WEAK_INT)
+
+
+def iterate(trace: Trace, x: Traced) -> Iterator[Any]:
+    """Python-level iteration over a handle: only where the number of items is known."""
+    t = x._facts.type
+    if isinstance(t, ArrayType) and t.shape and t.shape[0] is not None:
+        return iter([x[i] for i in range(t.shape[0])])
+    items = known_items(trace, x)
+    if items is not None:
+        return iter(items)
+    raise ConcreteValueError(
+        f"iterating over the traced value {describe(x)} needs its length while tracing",
+        span=trace.span(),
+        why="the number of items is known only when the graph runs, and this code was not converted",
+        fix="loop over it in converted code, or use ag.for_loop",
+    )
+
+
+def item_type(trace: Trace, x: Any) -> Type:
+    """The type of what iterating the value yields."""
+    t = trace.type_of(x)
+    if isinstance(t, ArrayType):
+        if not t.shape:
+            return OBJECT
+        rest = t.shape[1:]
+        return ArrayType(t.dtype, rest, not rest and t.device == "cpu", t.device)
+    if isinstance(t, ObjectType):
+        if t.cls is range:
+            return WEAK_INT
+        return t.item or (ObjectType(str) if t.cls is str else OBJECT)
+    if isinstance(t, StaticType) and isinstance(t.value, (tuple, range, str, bytes)):
+        if isinstance(t.value, range):
+            return WEAK_INT
+        return _joined([StaticType(v) for v in t.value[:1000]]) if len(t.value) <= 1000 else OBJECT
+    return _joined(list(t.items)) if isinstance(t, TupleType) else OBJECT
+
+
+def _joined(types: list[Type]) -> Type:
+    if not types:
+        return OBJECT
+    out = static_or_weak(types[0])
+    for t in types[1:]:
+        out = join(out, t)
+    return out
+
+
+def unpack(trace: Trace, value: Any, before: int, after: int | None) -> Any:
+    """The items of an unpacking assignment: tuple of `before` (and a list and `after`) trace values."""
+    if not isinstance(value, Traced):
+        items = list(value) if isinstance(value, (tuple, list, range, str)) else None
+    else:
+        t = value._facts.type
+        few = isinstance(t, ArrayType) and bool(t.shape) and t.shape is not None and t.shape[0] is not None
+        size = t.shape[0] if few and isinstance(t, ArrayType) and t.shape else None
+        items = [value[i] for i in range(size)] if size is not None and (after is not None or size == before) and size <= 64 else None
+        if items is None and isinstance(value, Object):
+            items = known_items(trace, value)
+    if items is None:
+        if not isinstance(value, Traced):
+            return None
+        _doubt(trace, value)
+        return trace.record("py.unpack", [value, before] if after is None else [value, before, after])
+    if after is None:
+        if len(items) != before:
+            return trace.record("py.unpack", [value, before])  # raises at run time, as Python does
+        return tuple(items)
+    if len(items) < before + after:
+        return trace.record("py.unpack", [value, before, after])
+    stop = len(items) - after
+    return (*items[:before], new_list(trace, items[before:stop]), *items[stop:])
+
+
+# ----------------------------------------------------------------------- methods of list and dict
+def list_method(trace: Trace, x: Object, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A method call on a list, keeping up with what is known of its items."""
+    who, heap = x._facts.identity, trace.heap
+    items = known_items(trace, x) if who in heap.sizes or (name == "copy" and _readable(trace, x)) else None
+    result = _call_method(trace, x, name, args, kwargs)
+    if name in ("copy", "index", "count"):
+        if name == "copy" and items is not None:
+            know_list(trace, result, items)
+        return result
+    answer: Any = result
+    after: list[Any] | None = None
+    static = all(map(is_static, args)) and not kwargs
+    if items is not None:
+        if name == "append":
+            after = [*items, *args]
+        elif name == "clear":
+            after = []
+        elif name == "reverse":
+            after = items[::-1]
+        elif name == "insert" and len(args) == 2 and type(args[0]) is int and not kwargs:
+            after = items.copy()
+            after.insert(*args)
+        elif name == "pop" and static and items and (not args or (type(args[0]) is int and -len(items) <= args[0] < len(items))):
+            after = items.copy()
+            answer = after.pop(*args)
+        elif name == "extend" and len(args) == 1 and (more := known_items(trace, args[0])) is not None:
+            after = [*items, *more]
+    heap.written(who, "item", ANY)
+    if after is not None:
+        know_list(trace, x, after)
+    return None if name in ("append", "clear", "reverse", "insert", "extend", "remove", "sort") else answer
+
+
+def dict_method(trace: Trace, x: Object, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A method call on a dict."""
+    if name == "get" and args and is_static(args[0]) and not kwargs:
+        found = _known_item(trace, x, args[0])
+        if found is not _ABSENT:
+            return found
+        if x._facts.identity in trace.heap.complete:
+            return args[1] if len(args) > 1 else None
+    result = _call_method(trace, x, name, args, kwargs)
+    if name in ("items", "keys", "values"):
+        trace.views[result._facts.identity] = (x, name)
+    if name not in ("get", "items", "keys", "values", "copy"):
+        trace.heap.written(x._facts.identity, "item", ANY)
+    return None if name in ("update", "clear") else result
+
+
+def _call_method(trace: Trace, x: Object, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    method = trace.emit("py.getattr", [trace.receiver(x), name])
+    assert method is not None
+    claims = {"copy": ObjectType(known_class(x)), "index": WEAK_INT, "count": WEAK_INT}
+    value = trace.emit("py.call", [method, *args], kwargs, type=claims.get(name))
+    assert value is not None
+    return trace.wrap(value, fresh=name == "copy")
+
+
+def contains(trace: Trace, item: Any, container: Any) -> Any:
+    """`item in container`."""
+    if not isinstance(container, Traced):
+        if is_static(container) and is_static(item):
+            return operator.contains(container, item)
+    elif isinstance(container, Object) and is_static(item) and known_class(container) is dict:
+        who = container._facts.identity
+        if trace.heap.get(who, "item", item) is not None:
+            return True
+        if who in trace.heap.complete:
+            return False
+    _doubt(trace, container, item)
+    return trace.record("py.contains", [item, container])
+

@@ -1,0 +1,131 @@
+"""Reading the world outside the call: globals, closure cells, attributes and items of what was passed in.
+
+A read looks at the concrete object now, while tracing, and leaves a guard: the trace is valid only
+while the place still holds the same constant, or a value of the same type.  Immutable values become
+constants of the trace; arrays and other mutable objects are read at run time, by reference.  Once
+unknown code may have run, or the place was written, the read is left to run time.
+"""
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import numpy as np
+
+from runtime.ir.graph import Const, Value
+from runtime.trace.core import Trace, is_static
+from runtime.trace.heap import CLEAN, UNKNOWN
+from runtime.trace.record import Path
+from runtime.trace.values import Traced
+from runtime.types import (
+    OBJECT,
+    ArrayType,
+    ObjectType,
+    StaticType,
+    Type,
+    is_namedtuple,
+    type_of,
+)
+
+# Modules whose contents are taken to stay as they are; their functions are known by the op table or pure.
+TRUSTED = frozenset({"numpy", "math", "cmath", "operator", "builtins", "scipy", "cupy", "cupyx", "autograph", "runtime", "itertools"})
+
+
+def trusted(value: Any) -> bool:
+    """Whether the value is a module, class or function that is taken as it is, without looking inside."""
+    if isinstance(value, types.ModuleType):
+        return value.__name__.partition(".")[0] in TRUSTED
+    if isinstance(value, (types.BuiltinFunctionType, np.ufunc)):
+        return True
+    if isinstance(value, type):
+        return not value.__flags__ & (1 << 9) or value.__module__.partition(".")[0] in TRUSTED
+    module = getattr(value, "__module__", None)
+    return callable(value) and isinstance(module, str) and module.partition(".")[0] in TRUSTED
+
+
+def read(trace: Trace, holder: Traced, kind: str, key: Any, value: Any) -> Any:
+    """The trace value of `value`, found at (kind, key) of the object that `holder` stands for.
+
+    holder must be a handle with an example; value is what the example holds there now."""
+    facts = holder._facts
+    assert facts.path is not None
+    path = facts.path / (kind, key)
+
+    def load(claim: Type) -> Value:
+        op = "py.getattr" if kind == "attr" else "getitem"
+        name = key if isinstance(key, str) and key.isidentifier() and key not in ("value", "cell_contents") else ""
+        value = trace.emit(op, [trace.receiver(holder), key], type=claim, name=name)
+        assert value is not None
+        return value
+
+    lasting = trusted(value) or isinstance(value, (types.FunctionType, type, types.ModuleType))
+    if path.key in trace.volatile and not lasting:
+        trace.note("dynamic", f"{path.text} changes between calls: it is read at run time")
+        return trace.wrap(load(OBJECT))
+    if trace.heap.trust == UNKNOWN and not lasting:
+        return trace.wrap(load(OBJECT))
+    return lift(trace, value, path, load)
+
+
+def lift_path(trace: Trace, value: Any, path: Path) -> Any:
+    """The trace value of a concrete object at `path`, whose run-time read follows the path's steps."""
+
+    def load(claim: Type) -> Value:
+        assert not isinstance(path.root, int)
+        holder: Any = Const(path.root[0])
+        for n, (kind, key) in enumerate(path.steps):
+            last = n == len(path.steps) - 1
+            holder = trace.emit("py.getattr" if kind == "attr" else "getitem", [holder, key], type=claim if last else None)
+        if not path.steps:
+            holder = trace.emit("py.expect", [holder, Const(claim), path.text], type=claim)
+        assert isinstance(holder, Value)
+        return holder
+
+    return lift(trace, value, path, load)
+
+
+def lift(trace: Trace, value: Any, path: Path, load: Any) -> Any:
+    """The trace value of a concrete value found at `path`; `load(type)` reads it at run time."""
+    checked = trace.heap.trust != CLEAN
+    if trusted(value):
+        trace.guard(path, StaticType(value), path.text)
+        return value
+    if isinstance(value, (types.FunctionType, type, types.ModuleType)) and not is_static(value):
+        trace.guard(path, StaticType(value), path.text)
+        if checked:
+            trace.emit("py.check", [load(OBJECT), trace.constant(value), path.text])
+        return trace.constant(value)
+    if is_static(value):
+        trace.guard(path, StaticType(value), path.text)
+        if checked:
+            trace.emit("py.check", [load(OBJECT), value, path.text])
+        return value
+    t = type_of(value)
+    if type(value) is tuple or is_namedtuple(type(value)):
+        return _lift_tuple(trace, value, path, load)
+    trace.guard(path, t if isinstance(t, (ArrayType, ObjectType)) else ObjectType(type(value)), path.text)
+    if not checked:
+        return trace.wrap(load(t), example=None if isinstance(t, ArrayType) else value, path=path)
+    expected = trace.emit("py.expect", [load(OBJECT), Const(t), path.text], type=t)
+    assert expected is not None
+    return trace.wrap(expected)
+
+
+def _lift_tuple(trace: Trace, value: tuple[Any, ...], path: Path, load: Any) -> Any:
+    """A tuple with something mutable in it: the tuple is read at run time, item by item where mutable."""
+    trace.guard(path / ("len", None), StaticType(len(value)), path.text)
+    trace.guard(path, ObjectType(type(value)), path.text)
+    whole: list[Value] = []
+
+    def load_item(i: int) -> Any:
+        def load_it(claim: Type) -> Value:
+            if not whole:
+                whole.append(load(ObjectType(type(value))))
+            item = trace.emit("getitem", [whole[0], i], type=claim)
+            assert item is not None
+            return item
+
+        return load_it
+
+    items = [lift(trace, v, path / ("item", i), load_item(i)) for i, v in enumerate(value)]
+    return tuple(items) if type(value) is tuple else tuple.__new__(type(value), items)

@@ -1,0 +1,149 @@
+"""`Protocol`: what happens to handles, gathered in one object that the handles can reach.
+
+Handles (`values.py`) know nothing of the modules that carry things out; they call the trace's protocol.
+"""
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator
+from typing import Any
+
+from runtime.boxes import UnboundMarker
+from runtime.trace import attributes, calls, items, outside
+from runtime.trace.builtins import doubt
+from runtime.trace.core import Trace, is_static
+from runtime.trace.heap import ANY
+from runtime.trace.record import Path
+from runtime.trace.values import PYTHON_OPERATORS, Object, Tensor, Traced, known_class
+from runtime.types import ArrayType, MaybeUnbound, UnboundType
+
+_MUTABLE = (list, set, dict)
+
+
+class Protocol:
+    """Carries out, for one trace, what Python code does to handles."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+
+    def get_attr(self, x: Traced, name: str) -> Any:
+        """`x.name`."""
+        return attributes.get_attr(self.trace, x, name)
+
+    def set_attr(self, x: Traced, name: str, value: Any) -> None:
+        """`x.name = value`."""
+        attributes.set_attr(self.trace, x, name, value)
+
+    def del_attr(self, x: Traced, name: str) -> None:
+        """`del x.name`."""
+        attributes.del_attr(self.trace, x, name)
+
+    def get_item(self, x: Traced, key: Any) -> Any:
+        """`x[key]`."""
+        return items.get_item(self.trace, x, key)
+
+    def set_item(self, x: Traced, key: Any, value: Any) -> None:
+        """`x[key] = value`."""
+        items.set_item(self.trace, x, key, value)
+
+    def del_item(self, x: Traced, key: Any) -> None:
+        """`del x[key]`."""
+        items.del_item(self.trace, x, key)
+
+    def iterate(self, x: Traced) -> Iterator[Any]:
+        """`iter(x)` in code that needs the items now."""
+        return items.iterate(self.trace, x)
+
+    def length(self, x: Traced) -> Any:
+        """`len(x)`."""
+        return items.length(self.trace, x)
+
+    def call(self, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """`f(*args, **kwargs)`."""
+        return calls.call(self.trace, f, args, kwargs)
+
+    def operator(self, op: str, *operands: Any) -> Any:
+        """A Python operator, by its name in the op table."""
+        if all(map(is_static, operands)):
+            return PYTHON_OPERATORS[op](*operands)
+        doubt(self.trace, *operands)
+        return self.trace.record(op, operands)
+
+    def in_place(self, op: str, x: Traced, other: Any) -> Any:
+        """An augmented assignment: what the target is bound to afterwards."""
+        trace, t = self.trace, x._facts.type
+        if isinstance(x, Tensor) and not (isinstance(t, ArrayType) and not t.scalar):
+            plain = op[1:] + "_" if op in ("iand", "ior") else op[1:]
+            return self.operator(plain, x, other)
+        doubt(trace, x, other)
+        value = trace.emit(op, [x, other])
+        if isinstance(x, Tensor):
+            return x
+        trace.heap.written(x._facts.identity, "item", ANY)
+        if known_class(x) in _MUTABLE:
+            return x
+        assert value is not None
+        return trace.wrap(value)
+
+    def lift(self, value: Any, path: Path) -> Any:
+        """The trace value of a concrete object found at `path` (a global, a default, a captured value)."""
+        return outside.lift_path(self.trace, value, path)
+
+    def truth(self, x: Any) -> bool | None:
+        """Python's truth of a trace value where it is known while tracing, else None."""
+        if not isinstance(x, Traced):
+            return bool(x)
+        if not isinstance(x, Object):
+            return None
+        cls, who = known_class(x), x._facts.identity
+        if cls is None:
+            return None
+        if cls is list or (cls is dict and who in self.trace.heap.complete):
+            size = items.length(self.trace, x) if cls is dict else items.known_size(self.trace, x)
+            return bool(size) if isinstance(size, int) else None
+        if isinstance(x._facts.example, (type, types.FunctionType, types.ModuleType)):
+            return True
+        plain = cls.__flags__ & (1 << 9) and not hasattr(cls, "__bool__") and not hasattr(cls, "__len__")
+        if not plain:
+            doubt(self.trace, x)
+        return True if plain else None
+
+    def bound(self, value: Any, name: str) -> Any:
+        """The value of a name that may be unbound."""
+        if isinstance(value, Object) and isinstance(value._facts.type, (MaybeUnbound, UnboundType)):
+            return self.trace.record("py.bound", [value, name])
+        if isinstance(value, UnboundMarker):
+            return self.trace.record("py.bound", [value, name])
+        return value
+
+    def same(self, a: Any, b: Any) -> Any:
+        """`a is b`."""
+        if not isinstance(a, Traced) and not isinstance(b, Traced) and is_static(a) and is_static(b):
+            return a is b
+        if isinstance(a, Traced) and isinstance(b, Traced):
+            if a._facts is b._facts or a._facts.operand is b._facts.operand:
+                return True
+            if a._facts.identity.fresh and b._facts.identity.fresh:
+                return False
+            examples = (a._facts.example, b._facts.example)
+            if all(isinstance(e, (type, types.FunctionType, types.ModuleType)) for e in examples):
+                return examples[0] is examples[1]
+        for x, y in ((a, b), (b, a)):
+            if isinstance(x, Traced) and not isinstance(y, Traced):
+                cls = known_class(x)
+                if cls is not None and is_static(y) and cls is not type(y):
+                    return False
+        return self.trace.record("py.is", [a, b])
+
+    def contains(self, item: Any, container: Any) -> Any:
+        """`item in container`."""
+        return items.contains(self.trace, item, container)
+
+    def unpack(self, value: Any, before: int, after: int | None) -> Any:
+        """The items of an unpacking assignment; None where Python should do it itself."""
+        return items.unpack(self.trace, value, before, after)
+
+    def truth_not(self, x: Any) -> Any:
+        """`not x`."""
+        known = self.truth(x)
+        return (not known) if known is not None else self.trace.record("py.not", [x])

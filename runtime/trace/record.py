@@ -1,0 +1,95 @@
+"""What a trace is given and what it gives back: arguments, paths, guards, notes, the result.
+
+A `Path` says where in the caller's world a value was found (an argument, a global, an attribute of
+one), so that a `Guard` can look there again before the graph is used another time.
+"""
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from runtime.errors import Span
+from runtime.ir.graph import Graph
+from runtime.types import Type, describes
+
+
+@dataclasses.dataclass(frozen=True)
+class Argument:
+    """One argument of the traced call.  type: a `StaticType` for a value that is part of the signature."""
+
+    name: str
+    example: Any
+    type: Type
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Path:
+    """root: the index of an argument, or a one-element tuple holding an object; steps: ("attr", name),
+    ("item", key) or ("len", None), each applied to what the one before gave."""
+
+    root: int | tuple[Any]
+    steps: tuple[tuple[str, Any], ...] = ()
+    text: str = ""
+
+    def __truediv__(self, step: tuple[str, Any]) -> Path:
+        kind, key = step
+        shown = {"attr": f".{key}", "item": f"[{key!r}]", "len": "'s length"}[kind]
+        if kind == "attr" and key == "cell_contents" or kind == "attr" and self.text == "" and key == "value":
+            shown = ""
+        return Path(self.root, (*self.steps, step), self.text + shown)
+
+    def read(self, args: Sequence[Any]) -> Any:
+        """The value there now; raises what looking raises."""
+        value = args[self.root] if isinstance(self.root, int) else self.root[0]
+        for kind, key in self.steps:
+            if kind == "attr":
+                value = getattr(value, key)
+            elif kind == "item":
+                value = value[key]
+            else:
+                value = len(value)
+        return value
+
+    @property
+    def key(self) -> Any:
+        """What makes two paths the same path, across traces."""
+        root = self.root if isinstance(self.root, int) else ("object", id(self.root[0]))
+        return (root, self.steps)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Guard:
+    """The trace is valid only while the value at `path` is what `expect` says.
+
+    expect: a `StaticType` (same value, functions and classes by identity) or a type that must describe
+    the value.  text: how the user calls the place ("global 'rate'", "self.w")."""
+
+    path: Path
+    expect: Type
+    text: str
+
+    def holds(self, args: Sequence[Any]) -> bool:
+        """Whether the place still holds what the trace relied on; args: all arguments in order."""
+        try:
+            return describes(self.expect, self.path.read(args))
+        except (AttributeError, LookupError, TypeError, ValueError):
+            return False
+
+
+@dataclasses.dataclass(frozen=True)
+class Note:
+    """A place that was left to Python, or became less precise.  kind: "python", "object", "dynamic"."""
+
+    kind: str
+    reason: str
+    span: Span | None = None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class TraceResult:
+    """One traced call: its graph, what it relies on, and what was left to Python."""
+
+    graph: Graph
+    guards: tuple[Guard, ...]
+    notes: tuple[Note, ...]

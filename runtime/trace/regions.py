@@ -1,0 +1,465 @@
+"""Staged control flow: tracing the arms of a branch and the body of a loop into regions.
+
+A loop is traced to a fixed point: the carried values start as what they are before the loop, the body
+is traced under that assumption, and what comes out is joined in, until nothing changes.  The same goes
+for what is known of the heap.  So joining never fails, it only gets less precise.
+
+When a region can't be traced, the whole statement is left to Python: its functions are rebuilt at run
+time and run there (`python_statement`).
+"""
+from __future__ import annotations
+
+import dataclasses
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from runtime.errors import TraceError, Untraceable
+from runtime.ir.builder import Builder
+from runtime.ir.graph import Const, Graph, Operand, Value
+from runtime.trace.core import Diverged, Trace, is_static
+from runtime.trace.heap import Heap, Loaded
+from runtime.trace.values import Traced
+from runtime.types import (
+    ArrayType,
+    ObjectType,
+    StaticType,
+    TupleType,
+    Type,
+    WeakType,
+    is_namedtuple,
+    join,
+    same_static,
+    static_or_weak,
+)
+
+MAX_ROUNDS = 40
+
+
+# -------------------------------------------------------------------------------------- templates
+@dataclasses.dataclass(frozen=True)
+class Hole:
+    """A leaf that is a region parameter or result of this type."""
+
+    type: Type
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Fixed:
+    """A leaf that is the same trace value on all ways: a constant, a function, a handle from outside."""
+
+    value: Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Group:
+    """A tuple of templates."""
+
+    items: tuple[Any, ...]
+    cls: type = tuple
+
+
+Template = Any  # Hole | Fixed | Group
+
+
+def template(trace: Trace, x: Any) -> Template:
+    """The template of a value before a loop: constants stay constants until the body disagrees."""
+    if isinstance(x, tuple) and (type(x) is tuple or is_namedtuple(type(x))):
+        return Group(tuple(template(trace, i) for i in x), type(x))
+    if isinstance(x, Traced):
+        t = x._facts.type
+        return Hole(t) if isinstance(t, (ArrayType, WeakType)) else Fixed(x)
+    return Fixed(x)
+
+
+def merge(trace: Trace, t: Template, x: Any) -> Template:
+    """The template that describes both what `t` describes and the trace value `x`."""
+    if isinstance(t, Group) and isinstance(x, tuple) and type(x) is t.cls and len(x) == len(t.items):
+        return Group(tuple(merge(trace, a, b) for a, b in zip(t.items, x, strict=True)), t.cls)
+    if isinstance(t, Fixed):
+        if t.value is x or (is_static(t.value) and is_static(x) and same_static(t.value, x)):
+            return t
+        if isinstance(t.value, Traced) and isinstance(x, Traced) and t.value._facts is x._facts:
+            return t
+    return Hole(join(static_or_weak(_template_type(trace, t)), static_or_weak(trace.type_of(x))))
+
+
+def _template_type(trace: Trace, t: Template) -> Type:
+    if isinstance(t, Hole):
+        return t.type
+    if isinstance(t, Group):
+        return TupleType(tuple(_template_type(trace, i) for i in t.items), t.cls)
+    return trace.type_of(t.value)
+
+
+def same(a: Template, b: Template) -> bool:
+    """Whether two templates are equal."""
+    if isinstance(a, Group) and isinstance(b, Group):
+        return a.cls is b.cls and len(a.items) == len(b.items) and all(map(same, a.items, b.items))
+    if isinstance(a, Hole) and isinstance(b, Hole):
+        return a.type == b.type
+    return isinstance(a, Fixed) and isinstance(b, Fixed) and (a is b or a.value is b.value or same_static(a.value, b.value))
+
+
+def fill(trace: Trace, t: Template, holes: list[Value]) -> Any:
+    """The trace value a template stands for, taking the next values for its holes."""
+    if isinstance(t, Group):
+        items = tuple(fill(trace, i, holes) for i in t.items)
+        return items if t.cls is tuple else tuple.__new__(t.cls, items)
+    return trace.wrap(holes.pop(0)) if isinstance(t, Hole) else t.value
+
+
+def holes(t: Template, name: str = "") -> list[tuple[Type, str]]:
+    """The types of the template's holes, in order, with a name hint each."""
+    if isinstance(t, Group):
+        return [h for i, item in enumerate(t.items) for h in holes(item, f"{name}_{i}" if name else "")]
+    return [(t.type, name)] if isinstance(t, Hole) else []
+
+
+def leaves(trace: Trace, t: Template, x: Any) -> list[Operand]:
+    """The operands of a trace value that go into the template's holes."""
+    if isinstance(t, Group):
+        return [o for a, b in zip(t.items, x, strict=True) for o in leaves(trace, a, b)]
+    return [trace.operand(x)] if isinstance(t, Hole) else []
+
+
+def carried_names(body: Any, skip: int, count: int) -> list[str]:
+    """Name hints for carried values: the parameter names of the body function."""
+    code = getattr(body, "__code__", None)
+    names = list(code.co_varnames[: code.co_argcount])[skip:] if code is not None else []
+    return (names + [""] * count)[:count]
+
+
+# --------------------------------------------------------------------------------------- heap meet
+def meet_heaps(trace: Trace, base: Heap, others: Sequence[Heap]) -> bool:
+    """Reduce `base` to what holds in all of them; whether it lost anything."""
+
+    def merge_entries(a: Any, b: Any) -> Any:
+        if a is b or (isinstance(a, Loaded) and isinstance(b, Loaded) and a.type == b.type):
+            return a
+        if is_static(a) and is_static(b) and same_static(a, b):
+            return a
+        if isinstance(a, Traced) and isinstance(b, Traced) and a._facts is b._facts:
+            return a
+        ta = a.type if isinstance(a, Loaded) else trace.type_of(a)
+        tb = b.type if isinstance(b, Loaded) else trace.type_of(b)
+        joined = join(static_or_weak(ta), static_or_weak(tb))
+        if isinstance(a, Loaded) and joined == a.type:
+            return a
+        return Loaded(joined)
+
+    return base.meet(others, merge_entries)
+
+
+def drop_invisible(trace: Trace) -> None:
+    """Forget entries whose values belong to a region that has ended; their types stay known."""
+    for place, entry in list(trace.heap.entries.items()):
+        if not isinstance(entry, Loaded) and not visible(trace, entry):
+            trace.heap.entries[place] = Loaded(static_or_weak(trace.type_of(entry)))
+
+
+def visible(trace: Trace, x: Any) -> bool:
+    """Whether a trace value may be used in the current region."""
+    if isinstance(x, Traced):
+        return trace.builder.visible(x._facts.operand)
+    if isinstance(x, tuple):
+        return all(visible(trace, i) for i in x)
+    if isinstance(x, (types.FunctionType, types.MethodType)):
+        function = x.__func__ if isinstance(x, types.MethodType) else x
+        inner = [x.__self__] if isinstance(x, types.MethodType) else []
+        for cell in getattr(function, "__closure__", None) or ():
+            with_value = _contents(cell)
+            if isinstance(with_value, (Traced, tuple)):
+                inner.append(with_value)
+        return all(visible(trace, i) for i in inner)
+    return True
+
+
+def _contents(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
+
+
+# -------------------------------------------------------------------------------------------- cond
+@dataclasses.dataclass
+class Arm:
+    """One traced arm: its region, its result (None if it diverges) and the heap at its end."""
+
+    builder: Builder
+    result: Any
+    heap: Heap
+    diverges: bool
+
+
+def trace_arm(trace: Trace, name: str, function: Callable[[], Any]) -> Arm:
+    """Trace `function` into a region of its own, from the current heap; the heap is put back."""
+    before = trace.heap.copy()
+    diverges, result = False, None
+    with trace.region(name) as builder:
+        try:
+            result = function()
+        except Diverged:
+            diverges = True
+    heap, trace.heap = trace.heap, before
+    return Arm(builder, result, heap, diverges)
+
+
+def staged_cond(
+    trace: Trace, pred: Any, true: Callable[[], Any], false: Callable[[], Any], names: Sequence[str] = ()
+) -> Any:
+    """Record a `cond`; the trace value of its result.  names: what the user calls the results."""
+    predicate = trace.operand(pred)
+    arms = [trace_arm(trace, "true", true), trace_arm(trace, "false", false)]
+    going = [a for a in arms if not a.diverges]
+    shape = _arm_template(trace, [a.result for a in going]) if going else Fixed(None)
+    finished = [_finish_arm(trace, arm, shape) for arm in arms]
+    if going:
+        trace.heap.restore(going[0].heap)
+        meet_heaps(trace, trace.heap, [a.heap for a in going[1:]])
+        drop_invisible(trace)
+    captured, regions = close_regions(trace, [a.builder for a in arms], finished)
+    parts = shape.items if isinstance(shape, Group) and len(names) == len(shape.items) else (shape,)
+    kinds = [h for s, n in zip(parts, names or [""] * len(parts), strict=False) for h in holes(s, n)]
+    outputs = trace.builder.add(
+        "cond", [predicate, *captured], [t for t, _ in kinds], regions=tuple(regions), names=[n for _, n in kinds], span=trace.span()
+    )
+    if not going:
+        raise Diverged
+    return fill(trace, shape, list(outputs))
+
+
+def _arm_template(trace: Trace, results: list[Any]) -> Template:
+    """The template of the arms' results: what is the same value on both ways stays that value."""
+    first, *rest = results
+    shape = _closed(trace, template(trace, first), first)
+    for other in rest:
+        shape = _meet_template(trace, shape, first, other)
+    return shape
+
+
+def _closed(trace: Trace, t: Template, x: Any) -> Template:
+    """A template whose fixed leaves are visible outside the arm; what isn't becomes a hole."""
+    if isinstance(t, Group):
+        return Group(tuple(_closed(trace, a, b) for a, b in zip(t.items, x, strict=True)), t.cls)
+    if isinstance(t, Fixed) and not visible(trace, t.value):
+        return Hole(static_or_weak(trace.type_of(t.value)))
+    return t
+
+
+def _meet_template(trace: Trace, shape: Template, first: Any, other: Any) -> Template:
+    if isinstance(shape, Group) and isinstance(other, tuple) and type(other) is shape.cls and len(other) == len(shape.items):
+        return Group(tuple(_meet_template(trace, s, f, o) for s, f, o in zip(shape.items, first, other, strict=True)), shape.cls)
+    if isinstance(shape, Fixed) and isinstance(merge(trace, shape, other), Fixed):
+        return shape
+    if isinstance(shape, Hole) and isinstance(first, Traced) and isinstance(other, Traced) and first._facts is other._facts:
+        return Fixed(first) if visible(trace, first) else shape
+    return Hole(join(static_or_weak(_template_type(trace, shape)), static_or_weak(trace.type_of(other))))
+
+
+def _finish_arm(trace: Trace, arm: Arm, shape: Template) -> list[Operand]:
+    """The arm's result operands, recorded at the end of its region."""
+    if arm.diverges:
+        return []
+    outer, trace.builder = trace.builder, arm.builder
+    try:
+        return leaves(trace, shape, arm.result)
+    finally:
+        trace.builder = outer
+
+
+def close_regions(
+    trace: Trace, builders: Sequence[Builder], results: Sequence[Sequence[Operand]], *, ends: Sequence[bool] | None = None
+) -> tuple[list[Value], list[Graph]]:
+    """The values the regions capture (each region takes all of them), and the finished regions."""
+    captured: dict[Value, None] = {}
+    for b in builders:
+        captured.update(dict.fromkeys(b.captures))
+    order = list(captured)
+    graphs = [
+        b.region(order, r, diverges=_ends(b) if ends is None else e)
+        for b, r, e in zip(builders, results, ends or [False] * len(builders), strict=True)
+    ]
+    return order, graphs
+
+
+def _ends(builder: Builder) -> bool:
+    """Whether a region ends in a raise, or in a statement all of whose ways do."""
+    if not builder.nodes:
+        return False
+    last = builder.nodes[-1]
+    if last.op == "raise":
+        return True
+    return last.op == "cond" and all(r.diverges for r in last.regions)
+
+
+# ------------------------------------------------------------------------------------------- loops
+def staged_while(trace: Trace, test: Callable[..., Any], body: Callable[..., Any], carry: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Record a `while`; the trace values of the carry after it."""
+    names = carried_names(body, 0, len(carry))
+    shapes = [template(trace, c) for c in carry]
+    head = trace.heap.copy()
+    for _ in range(MAX_ROUNDS):
+        trace.heap.restore(head)
+        with trace.region("test") as test_builder:
+            values = _parameters(trace, shapes, names, test_builder)
+            asked: list[Operand] = [trace.operand(_ask(trace, test, values))]
+        at_exit = trace.heap.copy()
+        with trace.region("body") as body_builder:
+            values = _parameters(trace, shapes, names, body_builder)
+            ended, after = _run_body(lambda: body(*values), len(carry))
+        stable, shapes = _settle(trace, shapes, after, head, ended)
+        if stable:
+            break
+    else:
+        raise Untraceable("the loop's carried values did not settle", span=trace.span())
+    trace.builder, outer = body_builder, trace.builder
+    results = [] if ended else [o for s, x in zip(shapes, after, strict=True) for o in leaves(trace, s, x)]
+    trace.builder = outer
+    before = [o for s, x in zip(shapes, carry, strict=True) for o in leaves(trace, s, x)]
+    captured, regions = close_regions(trace, [test_builder, body_builder], [asked, results], ends=[False, ended])
+    kinds = [h for s, n in zip(shapes, names, strict=True) for h in holes(s, n)]
+    outputs = trace.builder.add(
+        "while", [*before, *captured], [t for t, _ in kinds], attrs={"carries": len(kinds)}, regions=tuple(regions),
+        names=[n for _, n in kinds], span=trace.span(),
+    )  # fmt: skip
+    trace.heap.restore(at_exit)
+    drop_invisible(trace)
+    left = list(outputs)
+    return tuple(fill(trace, s, left) for s in shapes)
+
+
+def staged_for(
+    trace: Trace,
+    iterable: Any,
+    kind: Type,
+    body: Callable[..., Any],
+    carry: tuple[Any, ...],
+    test: Callable[..., Any] | None,
+) -> tuple[Any, ...]:
+    """Record a `for` over `iterable`, whose items are of type `kind`; the carry after it."""
+    source = trace.operand(iterable)
+    names = carried_names(body, 1, len(carry))
+    shapes = [template(trace, c) for c in carry]
+    head = trace.heap.copy()
+    for _ in range(MAX_ROUNDS):
+        trace.heap.restore(head)
+        with trace.region("body") as body_builder:
+            item = trace.wrap(body_builder.param(kind, carried_names(body, 0, 1)[0]))
+            values = _parameters(trace, shapes, names, body_builder)
+            ended, after = _run_body(lambda: body(item, *values), len(carry))
+        builders = [body_builder]
+        asked: list[Operand] = []
+        stable, new_shapes = _settle(trace, shapes, after, head, ended, keep_heap=test is not None)
+        if test is not None:
+            with trace.region("test") as test_builder:
+                values = _parameters(trace, new_shapes, names, test_builder)
+                asked = [trace.operand(_ask(trace, test, values))]
+            builders.append(test_builder)
+            drop_invisible(trace)
+            stable &= not meet_heaps(trace, head, [trace.heap])
+        shapes = new_shapes
+        if stable:
+            break
+    else:
+        raise Untraceable("the loop's carried values did not settle", span=trace.span())
+    outer, trace.builder = trace.builder, body_builder
+    results = [] if ended else [o for s, x in zip(shapes, after, strict=True) for o in leaves(trace, s, x)]
+    trace.builder = outer
+    before = [o for s, x in zip(shapes, carry, strict=True) for o in leaves(trace, s, x)]
+    ends = [ended, False][: len(builders)]
+    captured, regions = close_regions(trace, builders, [results, asked][: len(builders)], ends=ends)
+    kinds = [h for s, n in zip(shapes, names, strict=True) for h in holes(s, n)]
+    outputs = trace.builder.add(
+        "for", [source, *before, *captured], [t for t, _ in kinds], attrs={"carries": len(kinds), "tested": test is not None},
+        regions=tuple(regions), names=[n for _, n in kinds], span=trace.span(),
+    )  # fmt: skip
+    trace.heap.restore(head)
+    drop_invisible(trace)
+    left = list(outputs)
+    return tuple(fill(trace, s, left) for s in shapes)
+
+
+def _ask(trace: Trace, test: Callable[..., Any], values: Sequence[Any]) -> Any:
+    """The loop test's answer; a test that always raises is left to Python."""
+    try:
+        return test(*values)
+    except Diverged:
+        raise Untraceable("the loop's test always raises", span=trace.span()) from None
+
+
+def _parameters(trace: Trace, shapes: Sequence[Template], names: Sequence[str], builder: Builder) -> list[Any]:
+    out = []
+    for shape, name in zip(shapes, names, strict=True):
+        params = [builder.param(t, n) for t, n in holes(shape, name)]
+        out.append(fill(trace, shape, params))
+    return out
+
+
+def _run_body(body: Callable[[], Any], count: int) -> tuple[bool, tuple[Any, ...]]:
+    """(whether the body always raises, the carry it gives)."""
+    try:
+        after = body()
+    except Diverged:
+        return True, ()
+    return False, as_carry(after, count)
+
+
+def as_carry(value: Any, count: int) -> tuple[Any, ...]:
+    """A loop body's result as a tuple of `count` values (one value comes bare, none as None or ())."""
+    if count == 1:
+        return (value,)
+    if count == 0:
+        return ()
+    if not isinstance(value, tuple) or len(value) != count:
+        raise TraceError(
+            f"the loop body returned {value!r}, but there are {count} carried values",
+            fix="return one value for each, in order",
+        )
+    return value
+
+
+def _settle(
+    trace: Trace, shapes: list[Template], after: tuple[Any, ...], head: Heap, ended: bool, *, keep_heap: bool = False
+) -> tuple[bool, list[Template]]:
+    """Join the carry after one trip into the assumption; whether nothing changed."""
+    if ended:
+        return True, shapes
+    merged = [_closed_loop(trace, merge(trace, s, x)) for s, x in zip(shapes, after, strict=True)]
+    stable = all(map(same, shapes, merged))
+    if not keep_heap:
+        drop_invisible(trace)
+        stable &= not meet_heaps(trace, head, [trace.heap])
+    return stable, merged
+
+
+def _closed_loop(trace: Trace, t: Template) -> Template:
+    if isinstance(t, Group):
+        return Group(tuple(_closed_loop(trace, i) for i in t.items), t.cls)
+    if isinstance(t, Fixed) and not visible(trace, t.value):
+        return Hole(static_or_weak(trace.type_of(t.value)))
+    return t
+
+
+# -------------------------------------------------------------------------------- left to Python
+def python_statement(trace: Trace, reason: Exception, plain: Callable[..., Any], args: Sequence[Any], mark: Any, count: int | None) -> Any:
+    """Leave a statement to Python: call `plain` (cond, while_loop, for_loop on plain values) at run time.
+
+    count: number of carried values that come back, or None for one result of any kind."""
+    if trace.strict or isinstance(reason, RecursionError):
+        raise reason
+    trace.rollback(mark)
+    text = str(reason).partition("\n")[0]
+    trace.note("python", f"the statement runs as plain Python: {type(reason).__name__}: {text}")
+    value = trace.emit("py.call", [Const(plain), *args], type=None if count in (None, 1) else _tuple_of(count))
+    trace.heap.unknown_call()
+    assert value is not None
+    return trace.wrap(value)
+
+
+def _tuple_of(count: int | None) -> Type:
+    return TupleType((ObjectType(),) * (count or 0))
+
+
+__all__ = ["StaticType", "as_carry", "python_statement", "staged_cond", "staged_for", "staged_while"]

@@ -1,0 +1,225 @@
+"""Handles: Python objects that stand for run-time values while a function is traced.
+
+`Tensor` stands for an array, a NumPy scalar or a Python number; `Object` for any other Python value.
+What is done to them is handed to the trace's *protocol* (see `protocol.py`), which records it.
+Always holds: a handle never gives up a concrete value; code that needs one gets an error that says so.
+"""
+from __future__ import annotations
+
+import dataclasses
+import operator
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from runtime.errors import ConcreteValueError, TensorBoolError
+from runtime.ir.graph import Operand
+from runtime.trace.heap import Identity
+from runtime.trace.record import Path
+from runtime.types import ArrayType, ObjectType, Type, WeakType
+
+if TYPE_CHECKING:
+    from runtime.trace.core import Trace
+
+
+@dataclasses.dataclass(eq=False)
+class Facts:
+    """What the trace keeps about a handle: its value in the graph and where it came from.
+
+    example: the concrete object, for one that existed before the call; path: where it was found."""
+
+    trace: Trace
+    operand: Operand
+    type: Type
+    identity: Identity
+    example: Any = None
+    path: Path | None = None
+
+
+class Traced:
+    """Common to both kinds of handle: operators, which are recorded."""
+
+    __slots__ = ("_facts",)
+    _facts: Facts
+    __array_priority__ = 1000
+
+    def __init__(self, facts: Facts) -> None:
+        object.__setattr__(self, "_facts", facts)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__array_") and name not in ("__array_ufunc__", "__array_function__"):
+            raise AttributeError(name)  # NumPy must not take a handle for an exporter of memory
+        facts = self._facts
+        return facts.trace.protocol.get_attr(self, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._facts.trace.protocol.set_attr(self, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        self._facts.trace.protocol.del_attr(self, name)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._facts.trace.protocol.get_item(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._facts.trace.protocol.set_item(self, key, value)
+
+    def __delitem__(self, key: Any) -> None:
+        self._facts.trace.protocol.del_item(self, key)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._facts.trace.protocol.call(self, args, kwargs)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._facts.trace.protocol.iterate(self)  # type: ignore[no-any-return]
+
+    def __len__(self) -> int:
+        size = self._facts.trace.protocol.length(self)
+        if isinstance(size, int):
+            return size
+        raise _concrete(self, "its length is needed as a Python int", "call len() in converted code")
+
+    def __bool__(self) -> bool:
+        raise TensorBoolError(
+            f"the truth of the traced value {describe(self)} is needed as a Python bool",
+            span=self._facts.trace.span(),
+            why="its value is known only when the graph runs, and this code was not converted",
+            fix="let autograph convert the code (ag.function, ag.convert), or use ag.cond / ag.while_loop",
+        )
+
+    def __index__(self) -> int:
+        raise _concrete(self, "it is needed as a Python int", "call int() in converted code, or pass a Python number")
+
+    __int__ = __index__
+
+    def __float__(self) -> float:
+        raise _concrete(self, "it is needed as a Python float", "call float() in converted code")
+
+    def __complex__(self) -> complex:
+        raise _concrete(self, "it is needed as a Python complex", "call complex() in converted code")
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise _concrete(self, "NumPy needs its elements", "call the NumPy function in converted code")
+
+    def __format__(self, spec: str) -> str:
+        raise _concrete(self, "its text is needed", "format it in converted code")
+
+    def __contains__(self, item: Any) -> bool:
+        raise TensorBoolError(
+            f"`in` was asked of the traced value {describe(self)} in code that was not converted",
+            span=self._facts.trace.span(),
+            why="the answer is known only when the graph runs",
+            fix="let autograph convert the code, or use ag.in_",
+        )
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
+        protocol = self._facts.trace.protocol
+        out = kwargs.get("out")
+        if isinstance(out, tuple) and len(out) == 1:
+            kwargs["out"] = out[0]
+        return protocol.call(ufunc if method == "__call__" else getattr(ufunc, method), args, kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return self._facts.trace.protocol.call(function, args, kwargs)
+
+    def __hash__(self) -> int:
+        raise _concrete(self, "its hash is needed", "use it as a key in converted code")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {describe(self)}>"
+
+    def __divmod__(self, other: Any) -> Any:
+        return self._facts.trace.protocol.call(divmod, (self, other), {})
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return self._facts.trace.protocol.call(divmod, (other, self), {})
+
+    def __round__(self, *digits: Any) -> Any:
+        return self._facts.trace.protocol.call(round, (self, *digits), {})
+
+
+class Tensor(Traced):
+    """A traced array, NumPy scalar or Python number."""
+
+    __slots__ = ()
+
+
+class Object(Traced):
+    """A traced Python value of any other kind."""
+
+    __slots__ = ()
+
+
+def _binary(op: str) -> Callable[[Any, Any], Any]:
+    def method(self: Traced, other: Any) -> Any:
+        return self._facts.trace.protocol.operator(op, self, other)
+
+    return method
+
+
+def _reflected(op: str) -> Callable[[Any, Any], Any]:
+    def method(self: Traced, other: Any) -> Any:
+        return self._facts.trace.protocol.operator(op, other, self)
+
+    return method
+
+
+def _unary(op: str) -> Callable[[Any], Any]:
+    def method(self: Traced) -> Any:
+        return self._facts.trace.protocol.operator(op, self)
+
+    return method
+
+
+def _in_place(op: str) -> Callable[[Any, Any], Any]:
+    def method(self: Traced, other: Any) -> Any:
+        return self._facts.trace.protocol.in_place(op, self, other)
+
+    return method
+
+
+ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "lshift", "rshift", "and_", "or_", "xor")
+for _op in ARITHMETIC:  # the operator methods are the same thirteen lines but for the name
+    _dunder = _op.rstrip("_")
+    setattr(Traced, f"__{_dunder}__", _binary(_op))
+    setattr(Traced, f"__r{_dunder}__", _reflected(_op))
+    setattr(Traced, f"__i{_dunder}__", _in_place("i" + _dunder))
+for _op in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(Traced, f"__{_op}__", _binary(_op))
+for _op in ("neg", "pos", "invert", "abs"):
+    setattr(Traced, f"__{_op}__", _unary(_op))
+PYTHON_OPERATORS = {op: getattr(operator, op) for op in (*ARITHMETIC, "eq", "ne", "lt", "le", "gt", "ge", "neg", "pos", "invert", "abs")}
+
+
+def describe(x: Traced) -> str:
+    """A handle in the user's words: its name where there is one, and its type."""
+    facts = x._facts
+    return f"{getattr(facts.operand, 'name', '') or 'without a name'}: {facts.type}"
+
+
+def _concrete(x: Traced, what: str, fix: str) -> ConcreteValueError:
+    return ConcreteValueError(
+        f"the traced value {describe(x)} has no concrete value: {what}",
+        span=x._facts.trace.span(),
+        why="its value is known only when the graph runs, and this code was not converted",
+        fix=fix,
+    )
+
+
+def known_class(x: Any) -> type | None:
+    """The exact class of the run-time value that a trace value stands for, where it is known."""
+    if not isinstance(x, Traced):
+        return type(x)
+    t = x._facts.type
+    if isinstance(t, WeakType):
+        return {"bool": bool, "int": int, "float": float, "complex": complex}[t.kind]
+    if isinstance(t, ArrayType):
+        return _array_class(t)
+    return t.cls if isinstance(t, ObjectType) else None
+
+
+def _array_class(t: ArrayType) -> type | None:
+    if t.device != "cpu":
+        return None
+    return t.dtype.type if t.scalar else np.ndarray
