@@ -12,9 +12,21 @@ from typing import Any
 
 from runtime.errors import GraphError
 from runtime.ir.opdef import OpDef
-from runtime.ops import create, indexing, joining, operators, python, reduce, shape, ufuncs
+from runtime.ops import (
+    create,
+    indexing,
+    joining,
+    linalg,
+    methods,
+    operators,
+    python,
+    reduce,
+    shape,
+    sorting,
+    ufuncs,
+)
 
-FAMILIES = (python, operators, ufuncs, reduce, create, shape, indexing, joining)
+FAMILIES = (python, operators, ufuncs, reduce, create, shape, indexing, joining, sorting, linalg, methods)
 
 
 def _collect() -> tuple[dict[str, OpDef], dict[Callable[..., Any], OpDef], dict[str, OpDef]]:

@@ -317,7 +317,6 @@ def _row(
         run=ufunc,
         path=f"numpy.{name}",
         captures=(ufunc,),
-        method="conj" if name == "conjugate" else None,
         raises=raises,
         cupy=None if name in NOT_IN_CUPY else f"cupy.{name}",
         domain=domain,
