@@ -1,1 +1,89 @@
-"""Graphs in, arrays out: the tracing runtime, usable by hand without any source rewriting."""
+"""Graphs in, arrays out: traced functions, their graphs and plans, usable by hand.
+
+`function` traces Python functions as they stand; control flow on traced values is written with `cond`,
+`while_loop` and `for_loop`.  The package `autograph` writes that form for you.
+"""
+from __future__ import annotations
+
+from runtime.api import function
+from runtime.config import settings
+from runtime.errors import (
+    AutographError,
+    CheckError,
+    ConcreteValueError,
+    ConversionRefused,
+    DeviceError,
+    ExportError,
+    GeneratorError,
+    GraphError,
+    GuardError,
+    LeakedTensorError,
+    SignatureError,
+    SourceNotFound,
+    Span,
+    TensorBoolError,
+    TraceError,
+    UnboundNameError,
+    Untraceable,
+)
+from runtime.function.concrete import ConcreteFunction
+from runtime.function.polymorphic import (
+    PolymorphicFunction,
+    RetraceWarning,
+    executing_eagerly,
+    run_functions_eagerly,
+)
+from runtime.function.spec import TensorSpec
+from runtime.functional import cond, for_loop, while_loop
+from runtime.ir.graph import Const, Graph, Node, Value
+from runtime.types import (
+    ArrayType,
+    MaybeUnbound,
+    ObjectType,
+    StaticType,
+    TupleType,
+    UnboundType,
+    WeakType,
+)
+
+__all__ = [
+    "ArrayType",
+    "AutographError",
+    "CheckError",
+    "ConcreteFunction",
+    "ConcreteValueError",
+    "Const",
+    "ConversionRefused",
+    "DeviceError",
+    "ExportError",
+    "GeneratorError",
+    "Graph",
+    "GraphError",
+    "GuardError",
+    "LeakedTensorError",
+    "MaybeUnbound",
+    "Node",
+    "ObjectType",
+    "PolymorphicFunction",
+    "RetraceWarning",
+    "SignatureError",
+    "SourceNotFound",
+    "Span",
+    "StaticType",
+    "TensorBoolError",
+    "TensorSpec",
+    "TraceError",
+    "TupleType",
+    "UnboundNameError",
+    "UnboundType",
+    "Untraceable",
+    "Value",
+    "WeakType",
+    "cond",
+    "executing_eagerly",
+    "for_loop",
+    "function",
+    "run_functions_eagerly",
+    "settings",
+    "while_loop",
+]

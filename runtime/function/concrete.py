@@ -17,8 +17,16 @@ from runtime.execute.python_source import plan_source
 from runtime.function.signature import Signature, show
 from runtime.function.spec import TensorSpec
 from runtime.ir.graph import Graph
+from runtime.ir.text import print_graph
 from runtime.trace.record import Guard, Note, TraceResult
 from runtime.types import ArrayType, StaticType, TupleType, Type, describes
+
+
+class PrintedGraph(Graph):
+    """A graph that prints as its text form."""
+
+    def __str__(self) -> str:
+        return print_graph(self)
 
 
 class ConcreteFunction:
@@ -30,7 +38,8 @@ class ConcreteFunction:
 
     def __init__(self, signature: Signature, traced: TraceResult) -> None:
         self.signature = signature
-        self.graph: Graph = traced.graph
+        graph = traced.graph
+        self.graph = PrintedGraph(graph.name, graph.params, graph.nodes, graph.results, graph.diverges)
         self.guards: tuple[Guard, ...] = traced.guards
         self.notes: tuple[Note, ...] = traced.notes
         self.device = "cuda" if any(map(_on_gpu, signature.types)) else "cpu"

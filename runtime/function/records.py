@@ -11,7 +11,7 @@ from typing import Any
 
 from runtime.function.concrete import ConcreteFunction
 from runtime.function.dispatch import Entry
-from runtime.function.signature import Signature, alike, same_code, show, widen
+from runtime.function.signature import Signature, alike, covers, same_code, show, widen
 from runtime.trace.record import Guard
 from runtime.types import ObjectType, Type
 
@@ -77,7 +77,7 @@ def retrace_reason(new: Signature, old: Signature) -> str:
     if (len(new.positional), new.keyword_names) != (len(old.positional), old.keyword_names):
         return f"other arguments were given: {new}"
     changes = [f"argument {name!r} is {show(a)}, was {show(b)}"
-               for name, a, b in zip(new.names, new.types, old.types, strict=True) if a != b]
+               for name, a, b in zip(new.names, new.types, old.types, strict=True) if not covers(b, a)]
     return "; ".join(changes) or "the last trace for these arguments was dropped from the cache"
 
 
