@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Union
 
 from runtime.errors import Span
 from runtime.execute.constants import Constants
@@ -21,6 +22,7 @@ from runtime.execute.names import PlanNames
 from runtime.ir.graph import Const, Graph, Operand, Value
 
 WIDTH = 88  # a statement longer than this gets its operands named first
+Move = tuple[Union[str, None], Expr, int]  # target, expression, its rank in the queue or -1
 WAITING = 64  # an expression longer than this doesn't wait: it gets a name
 
 
@@ -176,7 +178,7 @@ class Blocks:
         """
         self.settle(scope, [operand for _, operand in moves])
         rank = {value: k for k, value in enumerate(scope.queue)}
-        left: list[tuple[str | None, Expr, int]] = []
+        left: list[Move] = []
         for target, operand in moves:
             expr = self.expression(scope, operand)
             place = rank.get(operand, -1) if isinstance(operand, Value) else -1
@@ -188,13 +190,15 @@ class Blocks:
         while left:
             chosen = self._movable(left)
             if chosen is None:
-                self._together(left, span)
-                return
+                cycle = self._cycle(left)
+                self._together([left[k] for k in sorted(cycle)], span)
+                left = [move for k, move in enumerate(left) if k not in cycle]
+                continue
             target, expr, _ = left.pop(chosen)
             self.emit([expr] if target is None else [f"{target} = ", expr], expr.span or span)
 
     @staticmethod
-    def _movable(left: Sequence[tuple[str | None, Expr, int]]) -> int | None:
+    def _movable(left: Sequence[Move]) -> int | None:
         """The first assignment that disturbs no other."""
         first = min((place for _, _, place in left if place >= 0), default=-1)
         for k, (target, _, place) in enumerate(left):
@@ -203,7 +207,24 @@ class Blocks:
                 return k
         return None
 
-    def _together(self, left: Sequence[tuple[str | None, Expr, int]], span: Span | None) -> None:
+    @staticmethod
+    def _cycle(left: Sequence[Move]) -> set[int]:
+        """The fewest assignments that can be made together before all others."""
+        ordered = [k for k, move in enumerate(left) if move[2] >= 0]
+        chosen = {min(ordered, key=lambda k: left[k][2]) if ordered else 0}
+        while True:
+            targets = {left[k][0] for k in chosen}
+            last = max(left[k][2] for k in chosen)
+            more = {
+                k
+                for k, (_, expr, place) in enumerate(left)
+                if any(target in expr.reads for target in targets) or 0 <= place < last
+            }
+            if more <= chosen:
+                return chosen
+            chosen |= more
+
+    def _together(self, left: Sequence[Move], span: Span | None) -> None:
         """One tuple assignment, its expressions in the order of the program."""
         order = sorted(left, key=lambda item: item[2])
         pieces: list[str | Expr] = [", ".join(target or "_" for target, _, _ in order), " = "]

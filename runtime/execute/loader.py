@@ -45,8 +45,9 @@ def load(plan: PlanSource, *, show_generated: bool | None = None) -> Callable[..
             found = traceback.rewritten(inner, show_generated=show_generated)
             if sys.version_info < (3, 11):  # a bare raise would restore the old traceback
                 raise error.with_traceback(found)  # noqa: B904  it is the error that is being handled
-            error.__traceback__ = found
-            raise
+            else:
+                error.__traceback__ = found
+                raise
 
     weakref.finalize(function, _forget, filename)
     return run
