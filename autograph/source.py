@@ -1,0 +1,205 @@
+"""From a function to its source: `source_of` finds the text and the tree of a function.
+
+In: a Python function.  Out: a `Source` with its `gast` tree (decorators gone, private names of classes
+written out), its text, its file and first line.
+What always holds: positions in the tree are those of the user's file, and the tree compiles to what the
+function does.  If the file was edited since it was imported, that is an error, never a wrong tree.
+"""
+from __future__ import annotations
+
+import ast
+import collections
+import copy
+import dataclasses
+import inspect
+import linecache
+import types
+
+import gast
+
+from autograph.codes import FunctionNode, code_name, compile_function, first_line, node_of_code, same_code
+from runtime.errors import GeneratorError, SourceNotFound, Span
+
+_FILES_KEPT = 32
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """The source of one function.
+
+    definition: the function's `ast` node; node: the same as a fresh `gast` tree, which passes may change.
+    text: the lines of the definition as they stand in the file, less their common indentation.
+    """
+
+    function: types.FunctionType
+    definition: FunctionNode
+    node: gast.AST
+    text: str
+    file: str
+    line: int
+
+    @property
+    def span(self) -> Span:
+        """Where the function begins."""
+        return Span(self.file, self.line, 0, self.function.__name__)
+
+
+@dataclasses.dataclass(frozen=True)
+class _File:
+    """A parsed file: for (name, first line) the functions there, each with the class that it stands in.
+
+    imports: the names that the module itself imports.
+    """
+
+    text: str
+    imports: frozenset[str]
+    functions: dict[tuple[str, int], list[tuple[FunctionNode, str]]]
+
+
+_files: collections.OrderedDict[str, _File] = collections.OrderedDict()
+
+
+def source_of(function: object) -> Source:
+    """The source of a function; SourceNotFound where there is none, GeneratorError for generators."""
+    if not isinstance(function, types.FunctionType):
+        raise SourceNotFound(
+            f"{_described(function)} has no Python source to convert",
+            why="it is not a function written in Python with def or lambda",
+            fix="wrap it in a def, or call it from the function that you convert; it is then called as it is")
+    code = function.__code__
+    span = Span(code.co_filename, code.co_firstlineno, 0, function.__name__)
+    if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        kind = "generator" if code.co_flags & inspect.CO_GENERATOR else "coroutine"
+        raise GeneratorError(
+            f"{function.__qualname__} is a {kind} function, which can't be converted",
+            span=span, why="its body runs in pieces, between other code",
+            fix="return a list, or convert the functions that it calls")
+    for attempt in (0, 1):
+        if attempt:
+            # The text that was read earlier doesn't fit: the module may have been edited and loaded anew.
+            linecache.checkcache(code.co_filename)
+        if (found := _find(function)) is not None:
+            return _source(function, *found)
+    raise _not_found(function, span)
+
+
+def _find(function: types.FunctionType) -> tuple[FunctionNode, list[str]] | None:
+    """The function's node and its file's lines, if the node compiles to the function's code."""
+    code = function.__code__
+    file = _parsed(code.co_filename, function.__globals__)
+    if file is None:
+        return None
+    places = file.functions.get((code.co_name, code.co_firstlineno), [])
+    nodes = [_mangled(node, owner) for node, owner in places]
+    node = node_of_code(code, nodes)
+    if node is None or not _is_source(node, code, file.imports):
+        return None
+    return node, file.text.splitlines(keepends=True)
+
+
+def _is_source(node: FunctionNode, code: types.CodeType, imports: frozenset[str]) -> bool:
+    fresh = compile_function(node, code.co_freevars, code, code.co_filename, imports)
+    if same_code(fresh, code):
+        return True
+    # pytest rewrites asserts in test files and uses names that no identifier can have.
+    rewritten = any(name.startswith("@") for name in (*code.co_names, *code.co_varnames))
+    return rewritten and fresh.co_varnames[:fresh.co_argcount] == code.co_varnames[:code.co_argcount]
+
+
+def _parsed(filename: str, module: dict[str, object]) -> _File | None:
+    """The parsed file; parsed once for each text that it had."""
+    text = "".join(linecache.getlines(filename, module))
+    known = _files.get(filename)
+    if known is not None and known.text == text:
+        _files.move_to_end(filename)
+        return known
+    if not text:
+        return None
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return None
+    functions: dict[tuple[str, int], list[tuple[FunctionNode, str]]] = {}
+    imports: set[str] = set()
+    stack: list[tuple[ast.AST, str, bool]] = [(tree, "", True)]
+    while stack:
+        node, owner, outside = stack.pop()
+        if isinstance(node, (ast.Import, ast.ImportFrom)) and outside:
+            imports.update((alias.asname or alias.name).partition(".")[0] for alias in node.names)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            functions.setdefault((code_name(node), first_line(node)), []).append((node, owner))
+            outside = False
+        if isinstance(node, ast.ClassDef):
+            owner, outside = node.name, False
+        stack += [(child, owner, outside) for child in ast.iter_child_nodes(node)]
+    file = _files[filename] = _File(text, frozenset(imports), functions)
+    while len(_files) > _FILES_KEPT:
+        _files.popitem(last=False)
+    return file
+
+
+def _source(function: types.FunctionType, node: FunctionNode, lines: list[str]) -> Source:
+    code = function.__code__
+    start, end = first_line(node), node.end_lineno or node.lineno
+    if isinstance(node, ast.Lambda):
+        text = ast.get_source_segment("".join(lines), node) or ""
+    else:
+        indent = lines[start - 1][:len(lines[start - 1]) - len(lines[start - 1].lstrip())]
+        text = "".join(line.removeprefix(indent) for line in lines[start - 1:end])
+    tree = gast.ast_to_gast(copy.deepcopy(node))
+    return Source(function, node, tree, text, code.co_filename, code.co_firstlineno)
+
+
+def _mangled(node: FunctionNode, owner: str) -> FunctionNode:
+    """A copy without decorators, in which private names stand as the class `owner` sees them."""
+    bare = copy.copy(node)
+    if not isinstance(bare, ast.Lambda):
+        bare.decorator_list = []
+        if hasattr(bare, "type_params"):
+            bare.type_params = []  # they are free variables of the function's own code
+    prefix = owner.lstrip("_")
+    if not prefix:
+        return bare
+    bare = copy.deepcopy(bare)
+    stack: list[ast.AST] = list(ast.iter_child_nodes(bare))
+    while stack:
+        child = stack.pop()
+        for field in ("id", "attr", "arg", "name", "asname"):
+            private = getattr(child, field, None)
+            if isinstance(private, str) and not isinstance(child, ast.keyword):
+                setattr(child, field, _private(private, prefix))
+        if isinstance(child, (ast.Global, ast.Nonlocal)):
+            child.names = [_private(name, prefix) for name in child.names]
+        # Inside a class of its own, that class's name counts, and the compiler sees to it.
+        if isinstance(child, ast.ClassDef):
+            stack += [*child.bases, *child.keywords]
+        else:
+            stack += ast.iter_child_nodes(child)
+    return bare
+
+
+def _private(name: str, prefix: str) -> str:
+    if name.startswith("__") and not name.endswith("__") and "." not in name:
+        return f"_{prefix}{name}"
+    return name
+
+
+def _described(value: object) -> str:
+    name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
+    kind = type(value).__name__
+    return f"{name} ({kind})" if isinstance(name, str) else f"an object of type {kind}"
+
+
+def _not_found(function: types.FunctionType, span: Span) -> SourceNotFound:
+    what = f"the source of {function.__qualname__} was not found"
+    lines = linecache.getlines(span.file, function.__globals__)
+    if lines:
+        return SourceNotFound(
+            what, span=span, fix="import the module again",
+            why=f"the text in {span.file} is not that of the code that runs: the file was changed after"
+                " it was imported, or an import hook rewrites it")
+    return SourceNotFound(
+        what, span=span,
+        why="it was made by exec or eval, or in a session that keeps no text, or the file is gone",
+        fix="define the function in a file, or enter its text in linecache.cache under the file name that it"
+            " was compiled with")
