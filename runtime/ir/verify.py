@@ -184,12 +184,12 @@ class _Verifier:
             self.fail(f"{node.op} takes no keywords", node)
         if not node.inputs and node.op != "while":
             self.fail(f"{node.op} needs an operand", node)
-        for region in node.regions:
-            self.graph(region)
         if node.op == "cond":
             self.cond(node)
         else:
             self.loop(node)
+        for region in node.regions:
+            self.graph(region)
 
     def cond(self, node: Node) -> None:
         for label, region in zip(region_labels(node), node.regions, strict=True):
