@@ -4,6 +4,7 @@ In: names and sub-trees.  Out: fresh nodes with every field set.  `locate` gives
 place of the user's node it stands for; parts that already have a place keep it, so a tree whose root
 has a place has one everywhere.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -81,14 +82,22 @@ def branch(test: gast.AST, body: list[gast.AST], orelse: list[gast.AST] | None =
 def parameters(ids: Sequence[str]) -> gast.arguments:
     """Plain positional parameters."""
     params = [gast.Name(id=name, ctx=gast.Param(), annotation=None, type_comment=None) for name in ids]
-    return gast.arguments(args=params, posonlyargs=[], vararg=None, kwonlyargs=[], kw_defaults=[], kwarg=None,
-                          defaults=[])
+    return gast.arguments(
+        args=params, posonlyargs=[], vararg=None, kwonlyargs=[], kw_defaults=[], kwarg=None, defaults=[]
+    )
 
 
 def function(name: str, params: Sequence[str], body: list[gast.AST]) -> gast.FunctionDef:
     """A `def` with plain parameters."""
-    return gast.FunctionDef(name=name, args=parameters(params), body=body or [gast.Pass()], decorator_list=[],
-                            returns=None, type_comment=None, type_params=[])
+    return gast.FunctionDef(
+        name=name,
+        args=parameters(params),
+        body=body or [gast.Pass()],
+        decorator_list=[],
+        returns=None,
+        type_comment=None,
+        type_params=[],
+    )
 
 
 def lambda_(params: Sequence[str], body: gast.AST) -> gast.Lambda:
@@ -98,8 +107,12 @@ def lambda_(params: Sequence[str], body: gast.AST) -> gast.Lambda:
 
 def locate(tree: Any, like: gast.AST) -> Any:
     """Give every part of `tree` (a node or a list of them) that has no place the place of `like`; return it."""
-    place = {"lineno": getattr(like, "lineno", 1), "col_offset": getattr(like, "col_offset", 0),
-             "end_lineno": getattr(like, "end_lineno", None), "end_col_offset": getattr(like, "end_col_offset", None)}
+    place = {
+        "lineno": getattr(like, "lineno", 1),
+        "col_offset": getattr(like, "col_offset", 0),
+        "end_lineno": getattr(like, "end_lineno", None),
+        "end_col_offset": getattr(like, "end_col_offset", None),
+    }
     todo = list(tree) if isinstance(tree, list) else [tree]
     while todo:
         node = todo.pop()

@@ -4,6 +4,7 @@ In: a function (jumps allowed: control never comes past one).  Out: `unsure`, th
 that some path reaches without a value, and `captures`, the inner functions with what was surely
 assigned when each was made.  A loop may run no trip, so what only its body binds is not sure after it.
 """
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -17,8 +18,13 @@ from autograph.analysis.scopes import Scope, parameter_nodes
 class Assigned:
     """The tables for one function; names are those of `index`."""
 
-    def __init__(self, function: gast.FunctionDef, table: Mapping[gast.AST, Scope], index: Index,
-                 loop_tests: Mapping[gast.AST, gast.AST]) -> None:
+    def __init__(
+        self,
+        function: gast.FunctionDef,
+        table: Mapping[gast.AST, Scope],
+        index: Index,
+        loop_tests: Mapping[gast.AST, gast.AST],
+    ) -> None:
         self.index = index
         self.unsure: set[gast.AST] = set()
         self._scopes, self._loop_tests = table, loop_tests

@@ -4,6 +4,7 @@ In: one expression or simple statement.  Out: its events in evaluation order.  W
 or comprehension uses is an event where that function is made: a capture.  `Index` numbers the local
 names of a function, so that a set of names is one int and the analyses stay linear.
 """
+
 from __future__ import annotations
 
 import dataclasses

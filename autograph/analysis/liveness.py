@@ -6,6 +6,7 @@ control-flow graph: what a statement reads first (`gen`) and surely binds (`kill
 what is live after it top-down, each in one walk.  The path that skips a loop is joined in, loop heads
 are, and an inner function counts as reading what it captures.
 """
+
 from __future__ import annotations
 
 import dataclasses
@@ -29,8 +30,13 @@ class Flow:
 class Liveness:
     """The table: `after[statement]`, `head[loop]`, `arms[if]` are sets of names as bits of `index`."""
 
-    def __init__(self, function: gast.FunctionDef, table: Mapping[gast.AST, Scope],
-                 loop_tests: Mapping[gast.AST, gast.AST], index: Index | None = None) -> None:
+    def __init__(
+        self,
+        function: gast.FunctionDef,
+        table: Mapping[gast.AST, Scope],
+        loop_tests: Mapping[gast.AST, gast.AST],
+        index: Index | None = None,
+    ) -> None:
         self.index = index if index is not None else local_names(function)
         self.flow: dict[gast.AST, Flow] = {}
         self.after: dict[gast.AST, int] = {}

@@ -4,6 +4,7 @@ In: the tree of one function.  Out: a table from each function-like node to its 
 comprehension is a scope of its own whose first iterable belongs to the scope around it; a walrus in
 one binds in the function around it, as in Python.  The tree is not changed.
 """
+
 from __future__ import annotations
 
 import dataclasses

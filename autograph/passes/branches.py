@@ -4,6 +4,7 @@ In: structured code.  Out: code without `if`.  The operands are the names that t
 have a value some way through may need; the results are those that are live after.  Names that are only
 read are captured.  An `if` at the end of the function whose arms return becomes `return ag.cond(...)`.
 """
+
 from __future__ import annotations
 
 import gast
@@ -12,7 +13,18 @@ from autograph.analysis.liveness import Liveness
 from autograph.analysis.scopes import scopes
 from autograph.passes.context import Work
 from autograph.passes.walk import functions, own_suites
-from autograph.template import assign, constant, expression, function, lambda_, load, locate, names, targets, tuple_of
+from autograph.template import (
+    assign,
+    constant,
+    expression,
+    function,
+    lambda_,
+    load,
+    locate,
+    names,
+    targets,
+    tuple_of,
+)
 
 Arm = tuple[list[gast.AST], gast.AST]  # what to define first, and the function as an expression
 
@@ -84,17 +96,26 @@ def target_names(target: gast.AST) -> list[str] | None:
     """The names of an assignment target that consists of names only."""
     if isinstance(target, gast.Name):
         return [target.id]
-    if isinstance(target, gast.Tuple) and len(target.elts) > 1 and all(isinstance(t, gast.Name) for t in target.elts):
+    if (
+        isinstance(target, gast.Tuple)
+        and len(target.elts) > 1
+        and all(isinstance(t, gast.Name) for t in target.elts)
+    ):
         return [part.id for part in target.elts]
     return None
 
 
 def is_operator(value: gast.AST) -> bool:
     """Whether the expression is a call of `cond` or a loop, which give back a plain tuple of several results."""
-    return isinstance(value, gast.Call) and isinstance(value.func, gast.Attribute) and value.func.attr in (
-        "cond", "while_loop", "for_loop", "unpack")
+    return (
+        isinstance(value, gast.Call)
+        and isinstance(value.func, gast.Attribute)
+        and value.func.attr in ("cond", "while_loop", "for_loop", "unpack")
+    )
 
 
 def is_idle(stmt: gast.AST) -> bool:
     """Whether the statement does nothing: `pass`, `...`, a string."""
-    return isinstance(stmt, gast.Pass) or isinstance(stmt, gast.Expr) and isinstance(stmt.value, gast.Constant)
+    return (
+        isinstance(stmt, gast.Pass) or isinstance(stmt, gast.Expr) and isinstance(stmt.value, gast.Constant)
+    )

@@ -4,14 +4,17 @@
 called.  `Work` holds the tables that one pass leaves for a later one, always keyed by node; nothing is
 ever written on a node.  `Conversion` is the result.
 """
+
 from __future__ import annotations
 
 import builtins
 import dataclasses
+import types
 from collections.abc import Callable
 from typing import NoReturn
 
 import gast
+import numpy as np
 
 from autograph.names import Names, names_in
 from autograph.template import attribute, call, load
@@ -50,7 +53,8 @@ class Work:
     loop_tests: for-loop -> expression that must hold before the next item is pulled.
     loop_exits: `break` that was made for a `return` -> the flag that is set already.
     declared: function -> names local to it in the user's text, even where all their bindings are gone.
-    boxes: names of boxes, by function; `user_functions`: `def`s of the user's text.
+    return_flags: function -> the names of its flag and of the value to be returned.
+    boxes: names of boxes; direct: inner functions that may be called as written.
     """
 
     def __init__(self, ctx: Context, root: gast.FunctionDef) -> None:
@@ -62,6 +66,7 @@ class Work:
         self.return_flags: dict[gast.AST, tuple[str, str]] = {}
         self.declared: dict[gast.AST, frozenset[str]] = {}
         self.boxes: set[str] = set()
+        self.direct: frozenset[str] = frozenset()
         self.boxed_free: frozenset[str] = frozenset()
         self.in_use: list[str] = []
         self.bound_names = bound_names(root)
@@ -85,12 +90,30 @@ class Work:
 
     def leave(self, count: int = 1) -> None:
         """The construct that took its last `count` nested names is over."""
-        del self.in_use[len(self.in_use) - count:]
+        del self.in_use[len(self.in_use) - count :]
 
     def builtin(self, name: str) -> object:
         """The builtin that the name stands for here, or None."""
         value = None if name in self.bound_names else self.ctx.resolve(name)
         return value if value is not None and value is getattr(builtins, name, None) else None
+
+    def resolved(self, node: gast.AST) -> object:
+        """The present value of a global name or of an attribute of a module; `ctx.missing` for all else."""
+        if isinstance(node, gast.Name):
+            return self.ctx.missing if node.id in self.bound_names else self.ctx.resolve(node.id)
+        if isinstance(node, gast.Attribute):
+            base = self.resolved(node.value)
+            if isinstance(base, types.ModuleType):
+                return getattr(base, node.attr, self.ctx.missing)
+        return self.ctx.missing
+
+    def is_numpy(self, node: gast.AST) -> bool:
+        """Whether the callee is a function of NumPy (or a module of its own kind) by its present value."""
+        value = self.resolved(node)
+        if value is self.ctx.missing or not callable(value):
+            return False
+        module = "numpy" if isinstance(value, np.ufunc) else getattr(value, "__module__", None) or ""
+        return module.partition(".")[0] == "numpy"
 
     def span(self, node: gast.AST) -> Span:
         """Where the node stands in the user's file."""
@@ -99,7 +122,6 @@ class Work:
     def refuse(self, node: gast.AST, what: str, why: str, fix: str = "") -> NoReturn:
         """Give up on the whole function because of this node."""
         raise ConversionRefused(what, span=self.span(node), why=why, fix=fix)
-
 
 
 def bound_names(root: gast.AST) -> set[str]:

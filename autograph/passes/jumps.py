@@ -4,6 +4,7 @@ In: a function whose loops jump.  Out: loops that run their bodies to the end; a
 left early asks `not did_break` in its test (a for-loop: in the table `work.loop_tests`), and its `else`
 stands behind it, under the same flag.
 """
+
 from __future__ import annotations
 
 import gast
@@ -31,8 +32,10 @@ class _Jumps:
         for stmt in stmts:
             kinds: list[type] = []
             if isinstance(stmt, (gast.While, gast.For)):
-                kinds = sorted({type(jump) for jump in jumps_of(stmt.body) if jump not in self.work.loop_exits},
-                               key=lambda kind: kind.__name__)
+                kinds = sorted(
+                    {type(jump) for jump in jumps_of(stmt.body) if jump not in self.work.loop_exits},
+                    key=lambda kind: kind.__name__,
+                )
                 self.names[stmt] = {kind: self.work.nested(f"did_{kind.__name__.lower()}") for kind in kinds}
             for field in own_suites(stmt):
                 self.name_flags(getattr(stmt, field))
@@ -67,7 +70,9 @@ class _Jumps:
         breaks = sorted({exits[jump].flag for jump in found if isinstance(jump, gast.Break)})
         return self.tested(loop, breaks, names.get(gast.Break), orelse)
 
-    def tested(self, loop: gast.AST, breaks: list[str], own: str | None, orelse: list[gast.AST]) -> list[gast.AST]:
+    def tested(
+        self, loop: gast.AST, breaks: list[str], own: str | None, orelse: list[gast.AST]
+    ) -> list[gast.AST]:
         """The loop with its flags in the test, what sets them up before and the `else` after it."""
         before = [locate(assign(own, constant(False)), loop)] if own in breaks else []
         if not breaks:

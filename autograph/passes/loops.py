@@ -4,6 +4,7 @@ In: structured code, the extra tests of for-loops in `work.loop_tests`.  Out: co
 carry holds the names that the loop binds and that the next trip or the code after it may read; all
 other names that the body binds are its own.
 """
+
 from __future__ import annotations
 
 import gast
@@ -50,8 +51,11 @@ class _Loops:
         self.work.leave(2)
         asking = locate(gast.Return(value=stmt.test), stmt.test)
         call = self.work.ag("while_loop", load(test), load(body), tuple_of(load(name) for name in carry))
-        return [locate(function(test, carry, [asking]), stmt.test),
-                function(body, carry, closed(stmts, carry) if stmts else returning(carry)), *taking(carry, call)]
+        return [
+            locate(function(test, carry, [asking]), stmt.test),
+            function(body, carry, closed(stmts, carry) if stmts else returning(carry)),
+            *taking(carry, call),
+        ]
 
     def for_(self, stmt: gast.For) -> list[gast.AST]:
         carry = self.carry(stmt)

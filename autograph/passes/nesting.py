@@ -4,6 +4,7 @@ In: a suite and a table of its *exits*: the statements that leave it, each with 
 that stands for it.  Out: a suite without exits that runs to its end.  What follows an `if` with an arm
 that always leaves moves into the other arm; only where an arm may or may not leave is a flag asked.
 """
+
 from __future__ import annotations
 
 import dataclasses
@@ -66,7 +67,7 @@ class Nesting:
             if stmt in self.exits:
                 return done + list(self.exits[stmt].code)
             flags = self.flags(stmt)
-            rest = stmts[number + 1:]
+            rest = stmts[number + 1 :]
             if not flags:
                 done.append(stmt)
                 if isinstance(stmt, gast.Raise):
@@ -82,10 +83,16 @@ class Nesting:
         return done
 
     def split(self, stmt: gast.If, body: list[gast.AST], orelse: list[gast.AST]) -> list[gast.AST]:
-        """The `if` with new arms."""
+        """The `if` with new arms; nothing when it only asked for a flag."""
+        if not body and not orelse and self.is_flag(stmt.test):
+            return []
         if not body and isinstance(stmt.test, gast.UnaryOp) and isinstance(stmt.test.op, gast.Not):
             return [locate(branch(stmt.test.operand, orelse), stmt)]
         return [locate(branch(stmt.test, body, orelse), stmt)]
+
+    def is_flag(self, test: gast.AST) -> bool:
+        """Whether the test is nothing but a flag, which can be left out without a trace."""
+        return isinstance(test, gast.Name) and any(test.id == exit.flag for exit in self.exits.values())
 
     def guard(self, flags: frozenset[str], stmts: list[gast.AST], like: gast.AST) -> list[gast.AST]:
         """The statements, run only where none of the flags is set."""

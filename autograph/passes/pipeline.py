@@ -4,6 +4,7 @@ In: the gast tree of a function or lambda and its `Context`.  Out: a `Conversion
 for a construct that is not rewritten; then the function runs as plain Python.  The given tree is left
 as it is.  Every node of the result has the place of the user's node it stands for.
 """
+
 from __future__ import annotations
 
 import copy
@@ -13,22 +14,40 @@ from typing import Any
 import gast
 
 from autograph.passes.branches import branches
+from autograph.passes.calls import calls
+from autograph.passes.cells import cells
+from autograph.passes.comprehensions import comprehensions
 from autograph.passes.context import Context, Conversion, Work
+from autograph.passes.desugar import desugar
+from autograph.passes.displays import displays
+from autograph.passes.fence import fence
 from autograph.passes.jumps import jumps
+from autograph.passes.logic import logic
 from autograph.passes.loops import loops
+from autograph.passes.raises import raises
 from autograph.passes.returns import loop_returns, returns
+from autograph.passes.texts import texts
 from autograph.passes.unbound import unbound
 from autograph.template import function, locate
 
 Pass = Callable[[Any, Work], Any]
 
 PIPELINE: tuple[tuple[str, Pass, str], ...] = (
-    ("loop returns", loop_returns, "a return in a loop is a flag and a break, so it must precede the jumps"),
+    ("fence", fence, "what is refused is refused before anything changes"),
+    ("desugar", desugar, "fewer forms for all that follow"),
+    ("cells", cells, "sharing is judged on the user's own scopes, before helpers add theirs"),
+    ("comprehensions", comprehensions, "their scopes become lambdas; the names in them are boxed by now"),
+    ("loop returns", loop_returns, "a return in a loop is a flag and a break, so it precedes the jumps"),
     ("jumps", jumps, "loops that run to their end, so that the returns left stand in ifs only"),
     ("returns", returns, "returns at the end, so that all code is structured from here on"),
     ("unbound", unbound, "every name exists before it can be an operand; needs structured code"),
     ("branches", branches, "ifs, whose operands are found on structured code"),
     ("loops", loops, "loops after ifs: a loop's body then is straight code"),
+    ("raises", raises, "until here a raise told the analyses that control ends"),
+    ("logic", logic, "the tests made by the passes above go through operators too"),
+    ("texts", texts, "f-strings make calls, so before the calls"),
+    ("displays", displays, "loops and tests are operators now and show which displays they use up"),
+    ("calls", calls, "last, because passes above make calls"),
 )
 
 

@@ -6,6 +6,7 @@ gets a body in which a `return` stands only at the very end of the function or o
 that itself stands there.  The rest of the function moves into the other arm; flags are used only where
 an arm may or may not return.
 """
+
 from __future__ import annotations
 
 import copy
@@ -79,7 +80,7 @@ def returns(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
             function.body = _Returns(work, function).tail(body, function)
         else:
             ends = [number for number, stmt in enumerate(body) if isinstance(stmt, (gast.Return, gast.Raise))]
-            del body[ends[0] + 1 if ends else len(body):]
+            del body[ends[0] + 1 if ends else len(body) :]
     return root
 
 
@@ -99,7 +100,7 @@ class _Returns:
             if not nesting.flags(stmt):
                 done.append(stmt)
                 continue
-            body, orelse, rest = stmt.body, stmt.orelse, stmts[number + 1:]
+            body, orelse, rest = stmt.body, stmt.orelse, stmts[number + 1 :]
             if not nesting.leaves(body) and not nesting.leaves(orelse) and rest and not _is_plain(rest):
                 return done + self.ask(stmt, rest)
             if not nesting.leaves(body):
@@ -112,7 +113,10 @@ class _Returns:
     def ask(self, stmt: gast.If, rest: list[gast.AST]) -> list[gast.AST]:
         """An `if` that may or may not return, then the rest under its flag."""
         if self.function not in self.work.return_flags:
-            self.work.return_flags[self.function] = (self.work.fresh("did_return"), self.work.fresh("return_value"))
+            self.work.return_flags[self.function] = (
+                self.work.fresh("did_return"),
+                self.work.fresh("return_value"),
+            )
         flag, value = self.work.return_flags[self.function]
         exits = {}
         for part in statements([stmt]):

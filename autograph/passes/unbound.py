@@ -4,6 +4,7 @@ In: structured code.  Out: code in which every local name exists before the firs
 mentions it, so that it can be an operand or a carry.  `x = ag.unbound('x')` is written only for names
 that some path reads unbound; `ag.bound(x, 'x')` only at reads that are not surely assigned.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -34,8 +35,9 @@ def unbound(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
     return root
 
 
-def _with_markers(function: gast.FunctionDef, index: Index, missing: int, work: Work,
-                  live: Liveness) -> list[gast.AST]:
+def _with_markers(
+    function: gast.FunctionDef, index: Index, missing: int, work: Work, live: Liveness
+) -> list[gast.AST]:
     """The body, each missing name marked before the first statement that mentions it."""
     body: list[gast.AST] = []
     for stmt in function.body:
@@ -75,5 +77,3 @@ class _Reads(Rewriter):
 
 def _listed(result: Any) -> list[gast.AST]:
     return result if isinstance(result, list) else [result]
-
-

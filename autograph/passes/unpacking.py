@@ -3,6 +3,7 @@
 In: a target pattern and the value.  Out: statements that assign the parts from left to right.  What is
 a tuple for certain (a display, an item of `zip` or `enumerate`) is taken apart by Python itself.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -23,22 +24,22 @@ def unpack(target: gast.AST, value: gast.AST, work: Work, shape: Shape = None) -
     return [locate(stmt, target) for stmt in statements]
 
 
-def _unpack(target: gast.AST, value: gast.AST, work: Work, shape: Shape, out: list[gast.AST],
-            careful: bool) -> None:
+def _unpack(
+    target: gast.AST, value: gast.AST, work: Work, shape: Shape, out: list[gast.AST], careful: bool
+) -> None:
     if not isinstance(target, PATTERNS):
         out.append(assign(target, value))
         return
-    shapes = shape if fits(target, shape) else [None] * len(target.elts)
     known = fits(target, shape)
+    shapes = shape if known else [None] * len(target.elts)
     parts, later = [], []
     for part, inner in zip(target.elts, shapes, strict=True):
-        star = isinstance(part, gast.Starred)
-        bare = part.value if star else part
+        bare = part.value if isinstance(part, gast.Starred) else part
         if isinstance(bare, PATTERNS) and not (known and plain(bare, inner)) or careful:
             name = work.fresh("item")
             later.append((bare, name, inner))
             bare = gast.Name(id=name, ctx=gast.Store(), annotation=None, type_comment=None)
-        parts.append(gast.Starred(value=bare, ctx=gast.Store()) if star else bare)
+        parts.append(bare)
     source = value if known else work.ag("unpack", value, *counts(target))
     out.append(assign(gast.Tuple(elts=parts, ctx=gast.Store()), source))
     for bare, name, inner in later:
@@ -55,15 +56,20 @@ def counts(target: gast.AST) -> list[gast.AST]:
 
 def fits(target: gast.AST, shape: Shape) -> bool:
     """Whether a value of this shape can be taken apart by Python itself."""
-    return shape is not None and len(shape) == len(target.elts) and not any(
-        isinstance(part, gast.Starred) for part in target.elts)
+    return (
+        shape is not None
+        and len(shape) == len(target.elts)
+        and not any(isinstance(part, gast.Starred) for part in target.elts)
+    )
 
 
 def plain(target: gast.AST, shape: Shape) -> bool:
     """Whether that holds all the way down."""
     if not isinstance(target, PATTERNS):
         return True
-    return fits(target, shape) and all(plain(part, inner) for part, inner in zip(target.elts, shape, strict=True))
+    return fits(target, shape) and all(
+        plain(part, inner) for part, inner in zip(target.elts, shape, strict=True)
+    )
 
 
 def delicate(target: gast.AST) -> bool:

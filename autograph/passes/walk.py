@@ -2,6 +2,7 @@
 
 In: a tree and what to do at each place.  Out: the same tree, changed at these places.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator

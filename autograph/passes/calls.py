@@ -1,0 +1,130 @@
+"""Calls that may need interception become `ag.call(f, ...)`; the others stay as written.
+
+In: a tree in which everything else is rewritten.  As written stay: calls of operators, NumPy functions
+that hand over to their arguments and give immutable results for immutable ones (ufuncs, reductions),
+methods of arrays and containers, and inner functions that are bound once, outside their own bodies.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gast
+import numpy as np
+
+from autograph.passes.context import Work
+from autograph.passes.walk import Rewriter
+from autograph.template import locate
+
+# Methods of tuples, texts and bytes are left out: those can be static and would then meet a traced argument.
+METHODS = frozenset(
+    name for kind in (np.ndarray, list, dict, set) for name in dir(kind) if not name.startswith("_")
+) - frozenset(name for kind in (str, bytes, tuple) for name in dir(kind))
+
+REDUCTIONS = frozenset(
+    getattr(np, name)
+    for name in (
+        "sum",
+        "prod",
+        "mean",
+        "std",
+        "var",
+        "median",
+        "max",
+        "min",
+        "amax",
+        "amin",
+        "any",
+        "all",
+        "argmax",
+        "argmin",
+        "count_nonzero",
+        "ptp",
+        "nansum",
+        "nanprod",
+        "nanmean",
+        "nanstd",
+        "nanvar",
+        "nanmax",
+        "nanmin",
+        "average",
+        "vdot",
+        "trace",
+        "real",
+        "imag",
+        "round",
+        "around",
+        "angle",
+        "sinc",
+        "i0",
+    )
+)
+
+
+def calls(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
+    """Rewrite the calls of the tree."""
+    _Calls(work).visit(root)
+    return root
+
+
+class _Calls(Rewriter):
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self.defined: set[str] = set()
+
+    def visit_FunctionDef(self, node: Any) -> Any:
+        self.generic(node)
+        self.defined.add(node.name)
+        return node
+
+    def visit_Call(self, node: Any) -> Any:
+        self.generic(node)
+        if self.as_written(node):
+            return node
+        made = self.work.ag("call", node.func, *node.args)
+        made.keywords = node.keywords
+        return locate(made, node)
+
+    def as_written(self, node: Any) -> bool:
+        """Whether the call needs no interception."""
+        func = node.func
+        if isinstance(func, gast.Lambda):
+            return True
+        if isinstance(func, gast.Name) and func.id in self.work.direct:
+            return func.id in self.defined
+        if self.work.is_numpy(func):
+            value = self.work.resolved(func)
+            known = isinstance(value, np.ufunc) or value in REDUCTIONS
+            return known and not all(is_static(arg) for arg in node.args)
+        if not isinstance(func, gast.Attribute):
+            return False
+        if isinstance(func.value, gast.Name) and (
+            func.value.id == self.work.ctx.ag or func.value.id in self.work.boxes and func.attr == "set"
+        ):
+            return True
+        if func.attr not in METHODS:
+            return False
+        receiver = self.work.resolved(
+            func.value
+        )  # a global module, class or object may have methods of such names
+        return receiver is self.work.ctx.missing or isinstance(receiver, (np.ndarray, list, dict, set))
+
+
+def is_static(node: Any) -> bool:
+    """Whether the expression is made of literals only."""
+    return all(
+        isinstance(
+            part,
+            (
+                gast.Constant,
+                gast.Tuple,
+                gast.List,
+                gast.UnaryOp,
+                gast.operator,
+                gast.unaryop,
+                gast.BinOp,
+                gast.expr_context,
+            ),
+        )
+        for part in gast.walk(node)
+    )

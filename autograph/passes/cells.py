@@ -1,0 +1,271 @@
+"""Names that inner functions share and that are bound again become boxes: `ag.Cell`.
+
+In: the user's functions.  Out: the same meaning without `nonlocal` and without rebinding of captured
+names: `total = ag.Cell('total')` at the start, `total.value` for each read and write.  Names bound by
+a walrus where it may not run at once (in a comprehension, behind `and`), deleted names, and names
+declared `global` and rebound are boxes too.  Free names of the whole function that it rebinds are
+reported in `work.boxed_free`: their cells must hold boxes.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import gast
+
+from autograph.analysis.captures import Captures
+from autograph.analysis.scopes import COMPREHENSIONS, SCOPES, Scope, inner_parts, outer_parts, scopes
+from autograph.passes.context import Work
+from autograph.passes.desugar import after_docstring
+from autograph.passes.walk import Rewriter
+from autograph.template import assign, attribute, call, constant, lambda_, load, locate
+
+CONSUMERS = {sum, any, all, min, max, list, tuple, set, dict, frozenset, sorted, len, next}
+STREAMS = {map, filter, zip, enumerate, reversed, iter}
+Boxes = dict[tuple[Scope, str], str]
+
+
+def cells(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
+    """Box the shared names of every scope in the tree."""
+    table = scopes(root)
+    captures = Captures(table, used_up(root, work))
+    boxes: Boxes = {}
+    free: set[str] = set()
+    wanted: dict[Scope, set[str]] = {scope: set() for scope in table.values()}
+    for scope in table.values():
+        if scope.is_comprehension:
+            _check_targets(scope, captures, work)
+        else:
+            wanted[scope] |= captures.boxed(scope)
+        for name in scope.rebound:
+            owner = scope.parent.owner(name) if name in scope.shared and scope.parent is not None else None
+            if name in scope.outside:
+                wanted[scope].add(name)
+            elif owner is None:
+                free.add(name)
+            else:
+                wanted[owner].add(name)
+    for scope, name in late_walruses(root, table):
+        owner = scope.owner(name)
+        if owner is not None:
+            wanted[owner].add(name)
+    for scope, names in wanted.items():
+        for name in sorted(names):
+            boxes[scope, name] = (
+                work.fresh(f"{name}_cell") if name in scope.defs or _imported(scope, name) else name
+            )
+    work.boxes |= set(boxes.values()) | free
+    work.boxed_free = frozenset(free)
+    work.direct = direct_functions(table, boxes)
+    if not boxes and not free:
+        return root
+    boxer = _Boxer(work, table, boxes)
+    boxer.inside(root)
+    return root
+
+
+def used_up(root: gast.AST, work: Work) -> set[gast.AST]:
+    """Generator expressions and lambdas that are used and forgotten by the call they are handed to."""
+    found: set[gast.AST] = set()
+
+    def consumed(arg: gast.AST) -> None:
+        if isinstance(arg, (gast.GeneratorExp, gast.Lambda)):
+            found.add(arg)
+        elif (
+            isinstance(arg, gast.Call)
+            and isinstance(arg.func, gast.Name)
+            and work.builtin(arg.func.id) in STREAMS
+        ):
+            for part in arg.args:
+                consumed(part)
+
+    for node in gast.walk(root):
+        if not isinstance(node, gast.Call):
+            continue
+        func = node.func
+        if isinstance(func, gast.Lambda):
+            found.add(func)
+        joins = isinstance(func, gast.Attribute) and func.attr == "join"
+        sorts = isinstance(func, gast.Attribute) and func.attr == "sort"
+        if joins or isinstance(func, gast.Name) and work.builtin(func.id) in CONSUMERS:
+            for arg in node.args:
+                if not isinstance(arg, gast.Lambda):
+                    consumed(arg)
+        if sorts or isinstance(func, gast.Name) and work.builtin(func.id) in (sorted, min, max):
+            for keyword in node.keywords:
+                consumed(keyword.value)
+        if isinstance(func, gast.Attribute) and work.resolved(func) is functools.reduce and node.args:
+            consumed(node.args[0])
+    return found
+
+
+def direct_functions(table: dict[gast.AST, Scope], boxes: Boxes) -> frozenset[str]:
+    """The inner functions that may be called as written: their names are bound once in the whole tree."""
+    bindings: dict[str, int] = {}
+    for scope in table.values():
+        for name, count in scope.bound.items():
+            bindings[name] = bindings.get(name, 0) + count
+        for name in scope.rebound:
+            bindings[name] = bindings.get(name, 0) + 2
+    found = {name for scope in table.values() for name in scope.defs if bindings.get(name) == 1}
+    return frozenset(found - {name for _, name in boxes})
+
+
+def late_walruses(root: gast.AST, table: dict[gast.AST, Scope]) -> list[tuple[Scope, str]]:
+    """The walruses that stand where generated code makes a function of the expression."""
+    found: list[tuple[Scope, str]] = []
+
+    def visit(node: gast.AST, scope: Scope, late: bool) -> None:
+        if isinstance(node, gast.NamedExpr) and late:
+            found.append((scope.function(), node.target.id))
+        if isinstance(node, SCOPES):
+            for part in outer_parts(node) if node is not root else ():
+                visit(part, scope, late)
+            for part in inner_parts(node):
+                visit(part, table[node], isinstance(node, COMPREHENSIONS))
+            return
+        late_parts: list[gast.AST] = []
+        if isinstance(node, gast.BoolOp):
+            late_parts = node.values[1:]
+        elif isinstance(node, gast.IfExp):
+            late_parts = [node.body, node.orelse]
+        elif isinstance(node, gast.Compare):
+            late_parts = node.comparators if len(node.ops) > 1 else []
+        elif isinstance(node, gast.While):
+            late_parts = [node.test]
+        for part in gast.iter_child_nodes(node):
+            visit(part, scope, late or part in late_parts)
+
+    visit(root, table[root], False)
+    return found
+
+
+def _check_targets(scope: Scope, captures: Captures, work: Work) -> None:
+    shared = sorted(captures.inner(scope) & scope.bound.keys())
+    if shared:
+        work.refuse(
+            scope.node,
+            f"the comprehension's {shared[0]!r} is captured by a function made in its element",
+            "all these functions would share one variable, which then changes",
+            "hand it in as a default: lambda x=x: ...",
+        )
+
+
+def _imported(scope: Scope, name: str) -> bool:
+    return any(
+        isinstance(part, gast.alias) and (part.asname or part.name).split(".")[0] == name
+        for part in gast.walk(scope.node)
+    )
+
+
+class _Boxer(Rewriter):
+    """Rewrites every use of a boxed name; `scope` is where the walk is."""
+
+    def __init__(self, work: Work, table: dict[gast.AST, Scope], boxes: Boxes) -> None:
+        self.work, self.table, self.boxes = work, table, boxes
+        self.scope: Scope = table[work.root]
+
+    def box(self, name: str, scope: Scope | None = None) -> str | None:
+        """The box that the name stands for here, if any."""
+        at: Scope | None = scope if scope is not None else self.scope
+        while at is not None:
+            if (at, name) in self.boxes:
+                return self.boxes[at, name]
+            if name in at.bound or name in at.outside:
+                return None
+            at = at.parent
+        return name if name in self.work.boxed_free else None
+
+    def value(self, box: str, node: gast.AST, ctx: gast.AST) -> gast.AST:
+        return locate(attribute(load(box), "value", ctx), node)
+
+    def inside(self, node: Any) -> None:
+        """Rewrite the inner parts of a function-like node."""
+        before, self.scope = self.scope, self.table[node]
+        if isinstance(node, COMPREHENSIONS):
+            first = node.generators[0].iter
+            node.generators[0].iter = constant(None)
+            self.generic(node)
+            node.generators[0].iter = first
+        elif isinstance(node, gast.Lambda):
+            node.body = self.visit(node.body)
+            made = self.new_boxes(node)
+            if made:
+                call_ = call(lambda_([box for box, _ in made], node.body), *(value for _, value in made))
+                node.body = locate(call_, node.body)
+        else:
+            body: list[gast.AST] = []
+            for stmt in node.body:
+                result = self.visit(stmt)
+                body += result if isinstance(result, list) else [result]
+            start = [locate(assign(box, value), node) for box, value in self.new_boxes(node)]
+            place = after_docstring(body)
+            node.body = [*body[:place], *start, *body[place:]] or [locate(gast.Pass(), node)]
+        self.scope = before
+
+    def new_boxes(self, node: gast.AST) -> list[tuple[str, gast.AST]]:
+        scope = self.table[node]
+        made = []
+        for (owner, name), box in self.boxes.items():
+            if owner is not scope:
+                continue
+            if name in scope.outside:
+                made.append((box, self.work.ag("global_cell", constant(name))))
+            else:
+                initial = [load(name)] if name in scope.params else []
+                made.append((box, self.work.ag("Cell", constant(name), *initial)))
+        return made
+
+    def visit_FunctionDef(self, node: Any) -> Any:
+        node.args.defaults = [self.visit(part) for part in node.args.defaults]
+        node.args.kw_defaults = [
+            self.visit(part) if part is not None else None for part in node.args.kw_defaults
+        ]
+        self.inside(node)
+        box = self.box(node.name)
+        if box is None:
+            return node
+        return [node, locate(assign(self.value(box, node, gast.Store()), load(node.name)), node)]
+
+    def visit_Lambda(self, node: Any) -> Any:
+        node.args.defaults = [self.visit(part) for part in node.args.defaults]
+        node.args.kw_defaults = [
+            self.visit(part) if part is not None else None for part in node.args.kw_defaults
+        ]
+        self.inside(node)
+        return node
+
+    def _comprehension(self, node: Any) -> Any:
+        node.generators[0].iter = self.visit(node.generators[0].iter)
+        self.inside(node)
+        return node
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
+
+    def visit_Name(self, node: Any) -> Any:
+        box = self.box(node.id)
+        return node if box is None else self.value(box, node, node.ctx)
+
+    def visit_NamedExpr(self, node: Any) -> Any:
+        node.value = self.visit(node.value)
+        box = self.box(node.target.id, self.scope.function())
+        return node if box is None else locate(call(attribute(load(box), "set"), node.value), node)
+
+    def visit_Import(self, node: Any) -> Any:
+        after = []
+        for alias in node.names:
+            name = alias.asname or alias.name.split(".")[0]
+            box = self.box(name)
+            if box is not None:
+                after.append(locate(assign(self.value(box, node, gast.Store()), load(name)), node))
+        return [node, *after]
+
+    visit_ImportFrom = visit_Import
+
+    def visit_Nonlocal(self, node: Any) -> Any:
+        return []
+
+    def visit_Global(self, node: Any) -> Any:
+        node.names = [name for name in node.names if (self.scope, name) not in self.boxes]
+        return node if node.names else []

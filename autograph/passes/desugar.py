@@ -1,0 +1,122 @@
+"""Sugar goes first, so that the later passes meet few forms.
+
+In: the user's tree.  Out: the same without `assert`, annotations on assignments, decorators on inner
+functions and assignments that take an unknown value apart.  What `**options` collects becomes a dict
+that can be traced.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gast
+
+from autograph.analysis.scopes import scopes
+from autograph.passes.context import Work
+from autograph.passes.unpacking import PATTERNS, display_shape, plain, unpack
+from autograph.passes.walk import Rewriter, functions
+from autograph.template import assign, branch, call, expression, load, locate, negation
+
+
+def desugar(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
+    """Bring the tree to its normal form."""
+    for node, scope in scopes(root).items():
+        work.declared[node] = frozenset(scope.bound)
+    sugar = _Sugar(work)
+    root.body = sugar.suite(root.body)
+    for function in functions(root):
+        _options(function, work)
+    return root
+
+
+def _options(function: gast.FunctionDef, work: Work) -> None:
+    """A dict is made of what `**options` collects, unless it is only handed on."""
+    if function.args.kwarg is None:
+        return
+    name = function.args.kwarg.id
+    handed_on = {
+        part.value
+        for stmt in function.body
+        for part in gast.walk(stmt)
+        if isinstance(part, gast.keyword) and part.arg is None
+    }
+    used = [
+        part
+        for stmt in function.body
+        for part in gast.walk(stmt)
+        if isinstance(part, gast.Name) and part.id == name and part not in handed_on
+    ]
+    if used:
+        start = locate(assign(name, work.ag("dict_", load(name))), function)
+        function.body.insert(after_docstring(function.body), start)
+
+
+def after_docstring(body: list[gast.AST]) -> int:
+    """Where in a body a prologue may stand."""
+    first = body[0] if body else None
+    return int(
+        isinstance(first, gast.Expr)
+        and isinstance(first.value, gast.Constant)
+        and isinstance(first.value.value, str)
+    )
+
+
+class _Sugar(Rewriter):
+    def __init__(self, work: Work) -> None:
+        self.work = work
+
+    def suite(self, stmts: list[gast.AST]) -> list[gast.AST]:
+        done: list[gast.AST] = []
+        for stmt in stmts:
+            result = self.visit(stmt)
+            done += result if isinstance(result, list) else [result]
+        return done
+
+    def visit_Assert(self, node: Any) -> Any:
+        self.generic(node)
+        if not __debug__:
+            return []
+        error = load("AssertionError")
+        problem = gast.Raise(exc=call(error, node.msg) if node.msg is not None else error, cause=None)
+        test = node.test
+        inverse = (
+            test.operand
+            if isinstance(test, gast.UnaryOp) and isinstance(test.op, gast.Not)
+            else negation(test)
+        )
+        return locate(branch(inverse, [problem]), node)
+
+    def visit_AnnAssign(self, node: Any) -> Any:
+        if node.value is None:
+            return [] if isinstance(node.target, gast.Name) else locate(expression(node.target.value), node)
+        return self.visit(locate(assign(node.target, node.value), node))
+
+    def visit_Assign(self, node: Any) -> Any:
+        self.generic(node)
+        shape = display_shape(node.value)
+        if all(not isinstance(target, PATTERNS) or plain(target, shape) for target in node.targets):
+            return node
+        if len(node.targets) == 1:
+            return unpack(node.targets[0], node.value, self.work, shape)
+        name = self.work.fresh("value")
+        done = [locate(assign(name, node.value), node)]
+        for target in node.targets:
+            done += unpack(target, locate(load(name), node), self.work)
+        return done
+
+    def visit_FunctionDef(self, node: Any) -> Any:
+        self.generic(node)
+        decorators, node.decorator_list = node.decorator_list, []
+        before, value = [], load(node.name)
+        appliers = []
+        for decorator in decorators:
+            if isinstance(decorator, gast.Name):
+                appliers.append(decorator)
+                continue
+            name = self.work.fresh("decorator")
+            before.append(locate(assign(name, decorator), decorator))
+            appliers.append(locate(load(name), decorator))
+        for applier in reversed(appliers):
+            value = locate(call(applier, value), applier)
+        after = [locate(assign(node.name, value), decorators[0])] if decorators else []
+        return [*before, node, *after]

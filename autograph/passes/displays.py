@@ -1,0 +1,137 @@
+"""Displays of lists, dicts and sets make run-time objects: `ag.list_(...)`.
+
+In: code in which loops and logic are operators already.  Out: the same with operators for displays.
+Displays that are used up where they stand stay as written: arguments of NumPy functions, what a loop
+runs over, the right side of `in`, an index.  A star in a display or call takes its value apart by
+`ag.unpack`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gast
+
+from autograph.passes.context import Work
+from autograph.passes.walk import Rewriter
+from autograph.template import locate, tuple_of
+
+USED_UP = {
+    "for_loop": 0,
+    "list_comp": 1,
+    "set_comp": 1,
+    "dict_comp": 1,
+    "generator": 1,
+    "in_": 1,
+    "not_in": 1,
+    "unpack": 0,
+}
+
+
+def displays(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
+    """Rewrite every display in the tree."""
+    _Displays(work).visit(root)
+    return root
+
+
+class _Displays(Rewriter):
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self.kept: set[gast.AST] = set()
+        self.varargs: set[str] = set()
+
+    def visit_FunctionDef(self, node: Any) -> Any:
+        return self.scoped(node)
+
+    def visit_Lambda(self, node: Any) -> Any:
+        return self.scoped(node)
+
+    def scoped(self, node: Any) -> Any:
+        """A function; the star parameter is a plain tuple and needs no taking apart."""
+        name = node.args.vararg.id if node.args.vararg is not None else None
+        if name is None or name in self.varargs or self.bindings(name) > 1:
+            return self.generic(node)
+        self.varargs.add(name)
+        self.generic(node)
+        self.varargs.remove(name)
+        return node
+
+    def bindings(self, name: str) -> int:
+        return sum(
+            isinstance(part, gast.Name) and part.id == name and not isinstance(part.ctx, gast.Load)
+            for part in gast.walk(self.work.root)
+        )
+
+    def visit_Call(self, node: Any) -> Any:
+        func = node.func
+        operator = (
+            func.attr
+            if isinstance(func, gast.Attribute)
+            and isinstance(func.value, gast.Name)
+            and (func.value.id == self.work.ctx.ag)
+            else None
+        )
+        if operator in USED_UP and len(node.args) > USED_UP[operator]:
+            self.kept.add(node.args[USED_UP[operator]])
+        elif operator is None and self.work.is_numpy(func):
+            for arg in (*node.args, *(keyword.value for keyword in node.keywords)):
+                self.keep(arg)
+        return self.generic(node)
+
+    def keep(self, node: Any) -> None:
+        """Leave a list and the lists and tuples in it as written."""
+        if isinstance(node, (gast.List, gast.Tuple)):
+            self.kept.add(node)
+            for part in node.elts:
+                self.keep(part)
+
+    def visit_Subscript(self, node: Any) -> Any:
+        self.keep(node.slice)
+        return self.generic(node)
+
+    def visit_List(self, node: Any) -> Any:
+        self.generic(node)
+        if node in self.kept or not isinstance(node.ctx, gast.Load):
+            return node
+        return locate(self.work.ag("list_", *node.elts), node)
+
+    def visit_Set(self, node: Any) -> Any:
+        self.generic(node)
+        return node if node in self.kept else locate(self.work.ag("set_", *node.elts), node)
+
+    def visit_Dict(self, node: Any) -> Any:
+        self.generic(node)
+        if node in self.kept:
+            return node
+        parts: list[gast.AST] = []
+        pairs: list[gast.AST] = []
+        for key, value in zip(node.keys, node.values, strict=True):
+            if key is not None:
+                pairs.append(tuple_of([key, value]))
+                continue
+            parts += [self.pairs(pairs)] if pairs else []
+            parts.append(value)
+            pairs = []
+        if not parts:
+            return locate(self.pairs(pairs), node)
+        parts += [self.pairs(pairs)] if pairs else []
+        return locate(self.work.ag("dict_merge", *parts), node)
+
+    def pairs(self, pairs: list[gast.AST]) -> gast.AST:
+        return self.work.ag("dict_", tuple_of(pairs)) if pairs else self.work.ag("dict_")
+
+    def visit_Starred(self, node: Any) -> Any:
+        self.generic(node)
+        value = node.value
+        if not isinstance(node.ctx, gast.Load) or isinstance(value, gast.Tuple):
+            return node
+        if isinstance(value, gast.Name) and value.id in self.varargs:
+            return node
+        if (
+            isinstance(value, gast.Call)
+            and isinstance(value.func, gast.Attribute)
+            and value.func.attr == "unpack"
+        ):
+            return node
+        node.value = locate(self.work.ag("unpack", value), node)
+        return node

@@ -1,0 +1,112 @@
+"""The fence: constructs that are not rewritten are refused here, before anything is changed.
+
+In: the user's tree.  Out: the same tree; or `ConversionRefused`, which names the construct and its line.
+A refused function is not an error: it runs as plain Python, whole.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gast
+
+from autograph.passes.context import Work
+
+STATEMENTS: dict[str, str] = {
+    "Try": "try",
+    "TryStar": "try",
+    "With": "with",
+    "AsyncWith": "async with",
+    "AsyncFor": "async for",
+    "Match": "match",
+    "ClassDef": "a class statement",
+    "AsyncFunctionDef": "async def",
+    "Yield": "yield",
+    "YieldFrom": "yield from",
+    "Await": "await",
+    "TypeAlias": "a type statement",
+    "TemplateStr": "a t-string",
+}
+FRAME_READERS = {"locals", "globals", "vars", "eval", "exec", "dir", "__import__", "super"}
+FRAME_ATTRIBUTES = {"_getframe", "currentframe"}
+
+
+def fence(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
+    """Refuse the function if it holds a construct that conversion does not know."""
+    for node in gast.walk(root):
+        kind = type(node).__name__
+        if kind in STATEMENTS:
+            work.refuse(
+                node,
+                f"{STATEMENTS[kind]} is not converted",
+                "there is no functional form of it here",
+                "move it into a function of its own, which then runs as plain Python",
+            )
+        check = CHECKS.get(kind)
+        if check is not None:
+            check(node, work)
+    return root
+
+
+def _name(node: Any, work: Work) -> None:
+    if node.id in FRAME_READERS and work.builtin(node.id) is not None:
+        work.refuse(
+            node,
+            f"{node.id}() is not converted",
+            "it looks at the frame of the function that calls it",
+            "pass what it should see as arguments",
+        )
+    if node.id == "__class__":
+        work.refuse(node, "__class__ is not converted", "it belongs to the class statement around the method")
+
+
+def _attribute(node: Any, work: Work) -> None:
+    if node.attr in FRAME_ATTRIBUTES:
+        work.refuse(
+            node, f"{node.attr}() is not converted", "it looks at the frame of the function that calls it"
+        )
+
+
+def _raise(node: Any, work: Work) -> None:
+    if node.exc is None:
+        work.refuse(node, "a bare raise is not converted", "it belongs to the except clause around it")
+
+
+def _import(node: Any, work: Work) -> None:
+    if any(alias.name == "*" for alias in node.names):
+        work.refuse(
+            node,
+            "import * is not converted",
+            "the names that it binds are not known",
+            "import the names that are used",
+        )
+
+
+def _clause(node: Any, work: Work) -> None:
+    if node.is_async:
+        work.refuse(node.target, "an async comprehension is not converted", "it belongs to a coroutine")
+    for part in gast.walk(node.target):
+        if isinstance(part, (gast.Attribute, gast.Subscript)):
+            work.refuse(
+                part,
+                "a comprehension over an attribute or item is not converted",
+                "its element is computed by a function of the targets",
+                "use a plain name as the target",
+            )
+
+
+def _definition(node: Any, work: Work) -> None:
+    if node is not work.root and getattr(node, "type_params", None):
+        work.refuse(
+            node, "type parameters of an inner function are not converted", "they form a scope of their own"
+        )
+
+
+CHECKS = {
+    "Name": _name,
+    "Attribute": _attribute,
+    "Raise": _raise,
+    "ImportFrom": _import,
+    "comprehension": _clause,
+    "FunctionDef": _definition,
+}

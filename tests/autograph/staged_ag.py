@@ -1,0 +1,73 @@
+"""Operators that treat code as staging does: every arm and body runs, also where it isn't taken.
+
+What an arm or body does to names must come back as its result; a write that reaches the outside by any
+other way shows as a difference.  Only for functions whose sole effect is what they return.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+from typing import Any, Callable
+
+from runtime.errors import UnboundNameError
+from tests.autograph import plain_ag
+from tests.autograph.plain_ag import *  # noqa: F403
+from tests.autograph.plain_ag import (  # noqa: F401
+    and_,
+    call,
+    dict_,
+    dict_comp,
+    dict_merge,
+    generator,
+    in_,
+    is_,
+    is_not,
+    list_,
+    list_comp,
+    not_,
+    not_in,
+    or_,
+    raise_,
+    set_,
+    set_comp,
+    unpack,
+)
+
+
+def _rehearsed(function: Callable, *args: Any) -> None:
+    with contextlib.suppress(Exception):
+        function(*copy.deepcopy(args))
+
+
+def cond(pred: Any, true_fn: Callable, false_fn: Callable, operands: tuple = ()) -> Any:
+    _rehearsed(true_fn, *operands)
+    _rehearsed(false_fn, *operands)
+    return plain_ag.cond(pred, true_fn, false_fn, operands)
+
+
+def while_loop(test_fn: Callable, body_fn: Callable, carry: tuple) -> Any:
+    def body(*carry: Any) -> Any:
+        _rehearsed(test_fn, *carry)
+        _rehearsed(body_fn, *carry)
+        return body_fn(*carry)
+
+    _rehearsed(body_fn, *carry)
+    return plain_ag.while_loop(test_fn, body, carry)
+
+
+def for_loop(iterable: Any, body_fn: Callable, carry: tuple = (), test_fn: Callable | None = None) -> Any:
+    items = list(iterable)
+    if items:
+        _rehearsed(body_fn, items[-1], *carry)
+
+    def body(item: Any, *carry: Any) -> Any:
+        _rehearsed(body_fn, item, *carry)
+        return body_fn(item, *carry)
+
+    return plain_ag.for_loop(items, body, carry, test_fn)
+
+
+def unexpected(error: Exception) -> bool:
+    """Whether the error shows that a name was lost on its way."""
+    return isinstance(error, NameError) and not isinstance(error, UnboundNameError)
