@@ -2,6 +2,7 @@
 
 A `Cell` holds a real `types.CellType`, so plain closures and converted ones share the variable.
 """
+
 from __future__ import annotations
 
 import sys
@@ -32,10 +33,14 @@ def unbound_error(name: str, *, free: bool = False) -> NameError:
     """What Python raises when the local (or free) name is read without a value, in its own words."""
     if free:
         if sys.version_info >= (3, 11):
-            return NameError(f"cannot access free variable '{name}' where it is not associated with a value in enclosing scope")
+            return NameError(
+                f"cannot access free variable '{name}' where it is not associated with a value in enclosing scope"
+            )
         return NameError(f"free variable '{name}' referenced before assignment in enclosing scope")
     if sys.version_info >= (3, 11):
-        return UnboundNameError(f"cannot access local variable '{name}' where it is not associated with a value")
+        return UnboundNameError(
+            f"cannot access local variable '{name}' where it is not associated with a value"
+        )
     return UnboundNameError(f"local variable '{name}' referenced before assignment")
 
 

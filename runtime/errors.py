@@ -5,6 +5,7 @@ user's line and a caret.  All classes derive from `AutographError`, so one `exce
 them; those that stand for a Python error derive from that too, so converted code raises what plain
 code would.
 """
+
 from __future__ import annotations
 
 import dataclasses

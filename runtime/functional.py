@@ -3,6 +3,7 @@
 On plain values they are exactly Python's `if`, `while` and `for`.  While tracing, what depends on
 traced values is recorded as a region op, what doesn't is done now; short loops are unrolled.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -18,7 +19,9 @@ from runtime.types import ArrayType, ObjectType
 _STATIC_TRIPS = 4096  # how many trips that record nothing are made while tracing before the loop is staged
 
 
-def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: tuple[Any, ...] = ()) -> Any:
+def cond(
+    pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: tuple[Any, ...] = ()
+) -> Any:
     """What `true_fn(*operands)` returns if `pred` is true in Python's sense, else `false_fn(*operands)`.
 
     pred: any value that has a truth; while tracing, a traced one makes both functions be traced.
@@ -36,7 +39,9 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], o
     names = hints.names_stored(trace.generated_frame())
     mark = trace.mark()
     try:
-        return regions.staged_cond(trace, pred, lambda: true_fn(*operands), lambda: false_fn(*operands), names)
+        return regions.staged_cond(
+            trace, pred, lambda: true_fn(*operands), lambda: false_fn(*operands), names
+        )
     except Exception as error:
         return regions.python_statement(trace, error, cond, [pred, true_fn, false_fn, operands], mark, None)
 
@@ -65,7 +70,9 @@ def while_loop(test_fn: Callable[..., Any], body_fn: Callable[..., Any], carry: 
     return out[0] if count == 1 else out
 
 
-def _traced_while(trace: Trace, test_fn: Any, body_fn: Any, carry: tuple[Any, ...], mark: Any) -> tuple[Any, ...]:
+def _traced_while(
+    trace: Trace, test_fn: Any, body_fn: Any, carry: tuple[Any, ...], mark: Any
+) -> tuple[Any, ...]:
     """Unroll as long as the test is static and the trips are few; else stage the whole loop."""
     first = carry
     trips = 0
@@ -90,7 +97,10 @@ def _limit(trace: Trace, mark: Any) -> int:
 
 
 def for_loop(
-    iterable: Any, body_fn: Callable[..., Any], carry: tuple[Any, ...] = (), test_fn: Callable[..., Any] | None = None
+    iterable: Any,
+    body_fn: Callable[..., Any],
+    carry: tuple[Any, ...] = (),
+    test_fn: Callable[..., Any] | None = None,
 ) -> Any:
     """Run `carry = body_fn(item, *carry)` for each item; the last carry.
 
@@ -113,11 +123,15 @@ def for_loop(
     try:
         out = _traced_for(trace, iterable, body_fn, carry, test_fn, mark)
     except Exception as error:
-        return regions.python_statement(trace, error, for_loop, [iterable, body_fn, carry, test_fn], mark, count)
+        return regions.python_statement(
+            trace, error, for_loop, [iterable, body_fn, carry, test_fn], mark, count
+        )
     return out[0] if count == 1 else out
 
 
-def _traced_for(trace: Trace, iterable: Any, body_fn: Any, carry: tuple[Any, ...], test_fn: Any, mark: Any) -> tuple[Any, ...]:
+def _traced_for(
+    trace: Trace, iterable: Any, body_fn: Any, carry: tuple[Any, ...], test_fn: Any, mark: Any
+) -> tuple[Any, ...]:
     size = _static_size(trace, iterable)
     if size is not None and size <= trace.unroll_limit:
         try:
@@ -127,7 +141,11 @@ def _traced_for(trace: Trace, iterable: Any, body_fn: Any, carry: tuple[Any, ...
     if not isinstance(iterable, (Traced, tuple, range, str, bytes, list, frozenset)):
         raise Untraceable(f"a loop over a {type(iterable).__qualname__} can't be traced", span=trace.span())
     kind = items.item_type(trace, iterable)
-    if isinstance(iterable, Object) and isinstance(iterable._facts.type, ObjectType) and iterable._facts.type.cls is None:
+    if (
+        isinstance(iterable, Object)
+        and isinstance(iterable._facts.type, ObjectType)
+        and iterable._facts.type.cls is None
+    ):
         trace.heap.doubtful()
     return regions.staged_for(trace, iterable, kind, body_fn, carry, test_fn)
 
@@ -138,7 +156,7 @@ class _Stage(Exception):
 
 def _static_size(trace: Trace, iterable: Any) -> int | None:
     """The number of items, where the loop may be unrolled; None where it is staged."""
-    if isinstance(iterable, (tuple, range, str, bytes, frozenset, list)) and not isinstance(iterable, Traced):
+    if isinstance(iterable, (tuple, range, str, bytes, frozenset, list)):
         return len(iterable)
     if isinstance(iterable, Tensor) and isinstance(iterable._facts.type, ArrayType):
         return None
@@ -148,11 +166,15 @@ def _static_size(trace: Trace, iterable: Any) -> int | None:
     return len(found)
 
 
-def _unrolled(trace: Trace, iterable: Any, body_fn: Any, carry: tuple[Any, ...], test_fn: Any) -> tuple[Any, ...]:
+def _unrolled(
+    trace: Trace, iterable: Any, body_fn: Any, carry: tuple[Any, ...], test_fn: Any
+) -> tuple[Any, ...]:
     at = 0
     sequence = static_items(iterable)
     while True:
-        found = sequence if sequence is not None else items.known_items(trace, iterable)  # a list may grow meanwhile
+        found = (
+            sequence if sequence is not None else items.known_items(trace, iterable)
+        )  # a list may grow meanwhile
         if found is None or at > trace.unroll_limit:
             raise _Stage
         if at >= len(found):
@@ -170,6 +192,3 @@ def _unrolled(trace: Trace, iterable: Any, body_fn: Any, carry: tuple[Any, ...],
 def static_items(iterable: Any) -> Any:
     """The items of an immutable iterable, in iteration order; None for a traced one."""
     return None if isinstance(iterable, Traced) else list(iterable)
-
-
-

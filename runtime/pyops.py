@@ -1,4 +1,5 @@
 """What the Python ops of a plan do at run time, where no single Python expression says it."""
+
 from __future__ import annotations
 
 import itertools
@@ -19,13 +20,17 @@ def unpack(value: Any, before: int, after: int | None = None) -> tuple[Any, ...]
         if len(items) < before:
             raise ValueError(f"not enough values to unpack (expected {before}, got {len(items)})")
         if len(items) > before:
-            size = f", got {len(value)}" if type(value) in (list, tuple, dict) and _counts_in_message() else ""
+            size = (
+                f", got {len(value)}" if type(value) in (list, tuple, dict) and _counts_in_message() else ""
+            )
             raise ValueError(f"too many values to unpack (expected {before}{size})")
         del it
         return items
     everything = list(value)
     if len(everything) < before + after:
-        raise ValueError(f"not enough values to unpack (expected at least {before + after}, got {len(everything)})")
+        raise ValueError(
+            f"not enough values to unpack (expected at least {before + after}, got {len(everything)})"
+        )
     stop = len(everything) - after
     return (*everything[:before], everything[before:stop], *everything[stop:])
 
@@ -33,7 +38,7 @@ def unpack(value: Any, before: int, after: int | None = None) -> tuple[Any, ...]
 def _counts_in_message() -> bool:
     """Whether this Python's own message counts the surplus (it does from 3.14 on)."""
     try:
-        (_,) = [0, 0]
+        (_,) = [0, 0]  # type: ignore[misc]
     except ValueError as error:
         return "got" in str(error)
     return False

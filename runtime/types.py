@@ -7,6 +7,7 @@ unknown rank; NumPy scalars; *weak* Python scalars (NEP 50); tuples of these; an
 A type is a claim that must be true of every value at run time; `describes` checks it, and the
 reference interpreter does so at every node.
 """
+
 from __future__ import annotations
 
 import dataclasses
@@ -179,17 +180,22 @@ def describes(t: Type, value: Any) -> bool:
     if isinstance(t, ObjectType):
         return t.cls is None or type(value) is t.cls
     if isinstance(t, TupleType):
-        return type(value) is t.cls and len(value) == len(t.items) and all(map(describes, t.items, value))
+        return type(value) is t.cls and len(value) == len(t.items) and all(map(describes, t.items, value))  # type: ignore[arg-type,call-overload]
     if isinstance(t, UnboundType):
         return type(value).__name__ == "UnboundMarker"
     if isinstance(t, MaybeUnbound):
         return type(value).__name__ == "UnboundMarker" or describes(t.type, value)
     actual = type_of(value)
-    if not isinstance(actual, ArrayType) or (actual.dtype, actual.scalar, actual.device) != (t.dtype, t.scalar, t.device):
+    if not isinstance(actual, ArrayType) or (actual.dtype, actual.scalar, actual.device) != (
+        t.dtype,
+        t.scalar,
+        t.device,
+    ):
         return False
     assert actual.shape is not None
     return t.shape is None or (
-        len(t.shape) == len(actual.shape) and all(n is None or n == m for n, m in zip(t.shape, actual.shape, strict=True))
+        len(t.shape) == len(actual.shape)
+        and all(n is None or n == m for n, m in zip(t.shape, actual.shape, strict=True))
     )
 
 
@@ -198,7 +204,9 @@ def join(a: Type, b: Type) -> Type:
     if a == b:
         return a
     if isinstance(a, (UnboundType, MaybeUnbound)) or isinstance(b, (UnboundType, MaybeUnbound)):
-        inner = [x.type if isinstance(x, MaybeUnbound) else x for x in (a, b) if not isinstance(x, UnboundType)]
+        inner = [
+            x.type if isinstance(x, MaybeUnbound) else x for x in (a, b) if not isinstance(x, UnboundType)
+        ]
         return MaybeUnbound(static_or_weak(inner[0]) if len(inner) == 1 else join(inner[0], inner[1]))
     a, b = static_or_weak(a), static_or_weak(b)
     if a == b:

@@ -3,6 +3,7 @@
 A twin is the converted function with its outside world exchanged: its globals are a mapping that hands
 out trace values (and leaves guards), its captured variables and defaults are trace values too.
 """
+
 from __future__ import annotations
 
 import sys
@@ -11,17 +12,19 @@ from collections.abc import Callable
 from typing import Any
 
 from autograph.convert import Converted, converted
-from runtime.errors import AutographError, Span
 from autograph.operators.registry import is_left_alone
 from autograph.origin import is_generated_file, span_of_frame
 from runtime.boxes import Cell
+from runtime.errors import AutographError, Span
 from runtime.trace.api import Hooks
 from runtime.trace.core import Trace, active
 from runtime.trace.record import Path
 
 # Library code that is not traced into when a user's function calls it: it may keep state of its own.
 _LIBRARIES = frozenset(sys.stdlib_module_names) - {"colorsys", "bisect", "heapq", "__main__"}
-_PACKAGES = frozenset({"numpy", "scipy", "cupy", "cupyx", "autograph", "runtime", "tqdm", "pandas", "matplotlib"})
+_PACKAGES = frozenset(
+    {"numpy", "scipy", "cupy", "cupyx", "autograph", "runtime", "tqdm", "pandas", "matplotlib"}
+)
 
 
 def call(function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -40,8 +43,7 @@ class TracedGlobals(dict[str, Any]):
     def __init__(self, trace: Trace, real: dict[str, Any]) -> None:
         super().__init__({"__builtins__": real.get("__builtins__", __builtins__)})
         self.trace, self.real = trace, real
-        name = real.get("__name__", "?")
-        self.handle = trace.constant(real, Path((real,), (), f"global of {name} "))
+        self.handle = trace.constant(real, Path((real,), (), "global "))
 
     def __getitem__(self, name: str) -> Any:
         if name in self.real or self.trace.heap.get(self.handle._facts.identity, "item", name) is not None:
@@ -75,7 +77,9 @@ class SourceHooks(Hooks):
         while frame is not None:
             if is_generated_file(frame.f_code.co_filename):
                 found = span_of_frame(frame)
-                if found is not None and (inner is None or found.function != inner.function or found.file != inner.file):
+                if found is not None and (
+                    inner is None or found.function != inner.function or found.file != inner.file
+                ):
                     places.append(found)
                     inner = found
             frame = frame.f_back
@@ -120,7 +124,8 @@ class SourceHooks(Hooks):
         where = Path((function,), (), f"{function.__name__}'s default ")
         defaults = self._defaults(function, where)
         kwdefaults = {
-            k: trace.lift(v, where / ("attr", "__kwdefaults__") / ("item", k)) for k, v in (function.__kwdefaults__ or {}).items()
+            k: trace.lift(v, where / ("attr", "__kwdefaults__") / ("item", k))
+            for k, v in (function.__kwdefaults__ or {}).items()
         }
         return form.bind(space, self._cells(form, function), defaults, kwdefaults or None)
 

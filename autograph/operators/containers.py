@@ -2,6 +2,7 @@
 
 Lists, dicts and sets are mutable, so while tracing they are made at run time and stood for by handles.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
@@ -72,7 +73,13 @@ def _apply(function: Callable[..., Any], item: Any) -> Any:
     return function(item) if count == 1 else function(*unpack(item, count))
 
 
-def _each(iterable: Any, add: Callable[[Any], Any], where: Callable[..., Any] | None, element: Callable[..., Any], flat: bool) -> None:
+def _each(
+    iterable: Any,
+    add: Callable[[Any], Any],
+    where: Callable[..., Any] | None,
+    element: Callable[..., Any],
+    flat: bool,
+) -> None:
     def take(item: Any) -> None:
         made = _apply(element, item)
         if flat:
@@ -89,21 +96,27 @@ def _each(iterable: Any, add: Callable[[Any], Any], where: Callable[..., Any] | 
     for_loop(iterable, body)
 
 
-def list_comp(element: Callable[..., Any], iterable: Any, where: Callable[..., Any] | None = None, flat: bool = False) -> Any:
+def list_comp(
+    element: Callable[..., Any], iterable: Any, where: Callable[..., Any] | None = None, flat: bool = False
+) -> Any:
     """`[element(x) for x in iterable if where(x)]`; with flat=True, element gives an iterable that is spliced in."""
     out = list_()
     _each(iterable, out.append, where, element, flat)
     return out
 
 
-def set_comp(element: Callable[..., Any], iterable: Any, where: Callable[..., Any] | None = None, flat: bool = False) -> Any:
+def set_comp(
+    element: Callable[..., Any], iterable: Any, where: Callable[..., Any] | None = None, flat: bool = False
+) -> Any:
     """`{element(x) for x in iterable if where(x)}`, as `list_comp`."""
     out = set_()
     _each(iterable, out.add, where, element, flat)
     return out
 
 
-def dict_comp(pair: Callable[..., Any], iterable: Any, where: Callable[..., Any] | None = None, flat: bool = False) -> Any:
+def dict_comp(
+    pair: Callable[..., Any], iterable: Any, where: Callable[..., Any] | None = None, flat: bool = False
+) -> Any:
     """`{k: v for x in iterable if where(x)}`; pair(x) gives (k, v)."""
     out = dict_()
 
@@ -115,7 +128,9 @@ def dict_comp(pair: Callable[..., Any], iterable: Any, where: Callable[..., Any]
     return out
 
 
-def _generate(element: Callable[..., Any], iterator: Iterator[Any], where: Callable[..., Any] | None, flat: bool) -> Iterator[Any]:
+def _generate(
+    element: Callable[..., Any], iterator: Iterator[Any], where: Callable[..., Any] | None, flat: bool
+) -> Iterator[Any]:
     for item in iterator:
         if where is None or _apply(where, item):
             made = _apply(element, item)
@@ -125,12 +140,16 @@ def _generate(element: Callable[..., Any], iterator: Iterator[Any], where: Calla
                 yield made
 
 
-def plain_generator(element: Callable[..., Any], iterable: Iterable[Any], where: Callable[..., Any] | None, flat: bool) -> Iterator[Any]:
+def plain_generator(
+    element: Callable[..., Any], iterable: Iterable[Any], where: Callable[..., Any] | None, flat: bool
+) -> Iterator[Any]:
     """The generator of a generator expression over plain values; iter() is taken at once, as Python does."""
     return _generate(element, iter(iterable), where, flat)
 
 
-def generator(element: Callable[..., Any], iterable: Any, where: Callable[..., Any] | None = None, flat: bool = False) -> Any:
+def generator(
+    element: Callable[..., Any], iterable: Any, where: Callable[..., Any] | None = None, flat: bool = False
+) -> Any:
     """`(element(x) for x in iterable if where(x))`: while tracing, a generator that runs at run time."""
     trace = active()
     if trace is None:

@@ -1,4 +1,5 @@
 """`and`, `or`, `not`, `is`, `in` as functions: Python's own on plain values, staged on traced ones."""
+
 from __future__ import annotations
 
 import operator

@@ -1,4 +1,5 @@
 """The names that generated code may use, in one tuple; `autograph/__init__.py` exports them all."""
+
 from __future__ import annotations
 
 from autograph.operators.calls import call

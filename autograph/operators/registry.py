@@ -1,4 +1,5 @@
 """Functions that the user asked not to convert."""
+
 from __future__ import annotations
 
 import types

@@ -1,4 +1,5 @@
 """Names that need more than a Python local: shared boxes, globals that are rebound, unbound names; raising."""
+
 from __future__ import annotations
 
 import sys

@@ -4,6 +4,7 @@ A `Builder` stands for one region.  `use` turns any operand into one that may be
 value of an enclosing region becomes a capture, that is a parameter of this region and of every region
 between.  `mark`/`rollback` undo what was recorded since.
 """
+
 from __future__ import annotations
 
 import dataclasses
@@ -95,14 +96,16 @@ class Builder:
 
     def rollback(self, mark: Mark) -> None:
         """Forget everything since `mark`."""
-        for node in self.nodes[mark.nodes:]:
+        for node in self.nodes[mark.nodes :]:
             for value in node.outputs:
                 del self._own[value]
-        del self.nodes[mark.nodes:]
-        for outer in list(self.captures)[mark.captures:]:
+        del self.nodes[mark.nodes :]
+        for outer in list(self.captures)[mark.captures :]:
             del self._own[self.captures.pop(outer)]
 
-    def region(self, captured: Sequence[Value], results: Sequence[Operand], *, diverges: bool = False) -> Graph:
+    def region(
+        self, captured: Sequence[Value], results: Sequence[Operand], *, diverges: bool = False
+    ) -> Graph:
         """The finished region; `captured` lists the outer values it must take after its own parameters."""
         inner = tuple(self.captures.get(v) or Value(v.type, v.name) for v in captured)
         outs = () if diverges else tuple(map(self.use, results))

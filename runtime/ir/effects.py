@@ -3,17 +3,30 @@
 A Python operator on a value whose class isn't known may run any code (`__add__`, `__bool__`), so its
 effect is that of a call, whatever the row says.
 """
+
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from runtime.ir.graph import Node
 from runtime.ir.opdef import EFFECT, PURE, WRITE, OpDef
-from runtime.types import ArrayType, ObjectType, StaticType, Type, WeakType
+from runtime.types import ArrayType, ObjectType, StaticType, TupleType, Type, WeakType
 
 _RANK = {PURE: 0, WRITE: 1, EFFECT: 2}
 # Ops that only hold references to their operands and run none of their code.
-_HOLDERS = frozenset({"py.tuple", "py.list", "py.is", "py.slice", "py.function", "py.bound", "py.expect", "py.check", "py.unpack"})
+_HOLDERS = frozenset(
+    {
+        "py.tuple",
+        "py.list",
+        "py.is",
+        "py.slice",
+        "py.function",
+        "py.bound",
+        "py.expect",
+        "py.check",
+        "py.unpack",
+    }
+)
 _TAME = (list, dict, tuple, set, str, bytes, range, slice, type(None), frozenset)
 
 
@@ -21,6 +34,8 @@ def tame(t: Type) -> bool:
     """Whether operators on values of this type run no user code of their own."""
     if isinstance(t, ObjectType):
         return t.cls in _TAME
+    if isinstance(t, TupleType):
+        return all(map(tame, t.items))
     return isinstance(t, (ArrayType, WeakType, StaticType))
 
 
@@ -44,7 +59,9 @@ def effect_of(node: Node, table: Mapping[str, OpDef]) -> str:
 def removable(node: Node, table: Mapping[str, OpDef]) -> bool:
     """Whether the node may be dropped when nobody needs its outputs: no effect, and it can't raise."""
     if node.regions:
-        return effect_of(node, table) == PURE and all(removable(n, table) for r in node.regions for n in r.nodes)
-    if node.op == "getitem" and isinstance(node.inputs[0].type, StaticType | ArrayType | WeakType) is False:
-        return type(node.inputs[0].type).__name__ == "TupleType"
+        return effect_of(node, table) == PURE and all(
+            removable(n, table) for r in node.regions for n in r.nodes
+        )
+    if node.op == "getitem" and isinstance(node.inputs[0].type, TupleType):
+        return True  # such reads are made by tracing itself, with an index that is in range
     return effect_of(node, table) == PURE and not table[node.op].raises

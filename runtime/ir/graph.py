@@ -9,6 +9,7 @@ the op's rule gives; region parameters match the node's inputs; both arms of a `
 many results; a graph that diverges ends in a `raise` node (or in a region node all of whose ways
 diverge) and has no results.
 """
+
 from __future__ import annotations
 
 import dataclasses
@@ -76,7 +77,7 @@ class Node:
     @property
     def keyword_inputs(self) -> dict[str, Operand]:
         """The keyword arguments by name, in order."""
-        return dict(zip(self.keywords, self.inputs[len(self.inputs) - len(self.keywords):], strict=True))
+        return dict(zip(self.keywords, self.inputs[len(self.inputs) - len(self.keywords) :], strict=True))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

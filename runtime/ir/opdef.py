@@ -3,6 +3,7 @@
 A row is data.  Rules import nothing above this layer; what they need (types, a builder) they are
 handed.  A rule that an op does not have is an explicit None, never a missing key.
 """
+
 from __future__ import annotations
 
 import dataclasses
@@ -12,8 +13,8 @@ from typing import Any
 from runtime.types import Type
 
 # Effects, weakest first.
-PURE = "pure"      # result depends on the operands (and the contents of arrays) only; may raise
-WRITE = "write"    # writes into its first operand (an array or a container); nothing else changes
+PURE = "pure"  # result depends on the operands (and the contents of arrays) only; may raise
+WRITE = "write"  # writes into its first operand (an array or a container); nothing else changes
 EFFECT = "effect"  # may do anything Python can: never moved, merged or dropped
 
 

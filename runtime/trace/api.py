@@ -1,4 +1,5 @@
 """`trace_call`: run a function once on trace values and give back the graph of what it did."""
+
 from __future__ import annotations
 
 import types
@@ -25,6 +26,8 @@ class Hooks:
     is_generated: whether a function was made by generated code.
     unconvert: the user's code object for a generated one.
     """
+
+    trace: Trace | None = None  # set when a trace begins
 
     def span(self) -> Span | None:
         """The user's line being traced."""
@@ -65,7 +68,15 @@ def trace_call(
     Raises `Untraceable` when fn can't be recorded as a whole; its `__cause__` says why.
     """
     hooks = hooks or Hooks()
-    trace = Trace(name, OPS, span_of=hooks.span, unconvert=hooks.unconvert, strict=strict, volatile=volatile, unroll_limit=unroll_limit)
+    trace = Trace(
+        name,
+        OPS,
+        span_of=hooks.span,
+        unconvert=hooks.unconvert,
+        strict=strict,
+        volatile=volatile,
+        unroll_limit=unroll_limit,
+    )
     trace.attach(Protocol(trace), BY_CALLABLE, BY_METHOD, hooks)
     with trace.running():
         try:
@@ -82,7 +93,8 @@ def trace_call(
         except Exception as error:
             text = str(error).partition("\n")[0]
             raise Untraceable(
-                f"{name} runs as plain Python: {type(error).__name__} while tracing: {text}", span=getattr(error, "span", None) or None
+                f"{name} runs as plain Python: {type(error).__name__} while tracing: {text}",
+                span=getattr(error, "span", None) or None,
             ) from error
         finally:
             trace.closed = True
@@ -101,7 +113,9 @@ def _parameter(trace: Trace, argument: Argument, index: int) -> Any:
     param = trace.builder.param(t, argument.name)
     if isinstance(t, TupleType):
         return _tuple_parameter(trace, param, t, argument.example, path)
-    return trace.wrap(param, example=None if isinstance(t, (ArrayType, WeakType)) else argument.example, path=path)
+    return trace.wrap(
+        param, example=None if isinstance(t, (ArrayType, WeakType)) else argument.example, path=path
+    )
 
 
 def _plain(value: Any) -> bool:

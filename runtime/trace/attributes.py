@@ -4,10 +4,12 @@ Arrays answer `shape`, `dtype` and the like from their type.  Objects whose clas
 find methods, properties and class attributes while tracing (methods are then traced into); instance
 attributes come from what the trace knows, from the concrete object with a guard, or from run time.
 """
+
 from __future__ import annotations
 
 import functools
 import inspect
+import math
 import types
 from typing import Any
 
@@ -48,33 +50,47 @@ def get_attr(trace: Trace, x: Traced, name: str) -> Any:
     if entry is not None:
         return entry if not isinstance(entry, Loaded) else _load(trace, x, name, entry.type)
     cls, example = known_class(x), x._facts.example
-    if cls in (types.FunctionType, types.ModuleType) or isinstance(example, (type, types.ModuleType, types.FunctionType)):
+    if cls in (types.FunctionType, types.ModuleType) or isinstance(
+        example, (type, types.ModuleType, types.FunctionType)
+    ):
         return _named_thing_attr(trace, x, name)
     if cls is None or not _plain_lookup(cls):
-        return Method(x, name) if cls is not None and benign_class(cls) and callable(getattr(cls, name, None)) else _load(trace, x, name, OBJECT)
+        return (
+            Method(x, name)
+            if cls is not None and benign_class(cls) and callable(getattr(cls, name, None))
+            else _load(trace, x, name, OBJECT)
+        )
     return _instance_attr(trace, x, cls, name)
 
 
 def benign_class(cls: type) -> bool:
     """Whether methods of the class are C code that changes nothing but the object itself."""
-    return not cls.__flags__ & (1 << 9) or cls.__module__.partition(".")[0] in outside.TRUSTED | {"collections"}
+    return not cls.__flags__ & (1 << 9) or cls.__module__.partition(".")[0] in outside.TRUSTED | {
+        "collections"
+    }
 
 
 def _plain_lookup(cls: type) -> bool:
     """Whether instances of the class look attributes up in the ordinary way."""
     return (
-        bool(cls.__flags__ & (1 << 9))
-        and cls.__getattribute__ is object.__getattribute__
-        and not hasattr(cls, "__getattr__")
-        and not issubclass(cls, (np.ndarray, np.generic))
-    ) or cls is Cell or cls is types.SimpleNamespace
+        (
+            bool(cls.__flags__ & (1 << 9))
+            and getattr(cls, "__getattribute__", None) is getattr(object, "__getattribute__", None)
+            and not hasattr(cls, "__getattr__")
+            and not issubclass(cls, (np.ndarray, np.generic))
+        )
+        or cls is Cell
+        or cls is types.SimpleNamespace
+    )
 
 
 def _instance_attr(trace: Trace, x: Traced, cls: type, name: str) -> Any:
     found = inspect.getattr_static(cls, name, _MISSING)
     facts = x._facts
     if cls is Cell and name == "value":
-        return _own_attr(trace, x, name, facts.example.cell.cell_contents if _has_cell(facts.example) else _MISSING)
+        return _own_attr(
+            trace, x, name, facts.example.cell.cell_contents if _has_cell(facts.example) else _MISSING
+        )
     if isinstance(found, property) and found.fget is not None:
         return trace.protocol.call(trace.constant(found.fget) if _user(found.fget) else found.fget, (x,), {})
     own = _MISSING
@@ -169,7 +185,9 @@ def _load(trace: Trace, x: Traced, name: str, claim: Type) -> Any:
     cls = known_class(x)
     if claim == OBJECT and (cls is None or not _plain_lookup(cls) or cls is Cell) and cls is not Cell:
         trace.heap.doubtful()
-    value = trace.emit("py.getattr", [trace.receiver(x), name], type=claim, name="" if name == "value" else name)
+    value = trace.emit(
+        "py.getattr", [trace.receiver(x), name], type=claim, name="" if name == "value" else name
+    )
     assert value is not None
     return trace.wrap(value)
 
@@ -184,8 +202,15 @@ def set_attr(trace: Trace, x: Traced, name: str, value: Any) -> None:
     trace.emit("py.setattr", [trace.receiver(x), name, value])
     identity = x._facts.identity
     trace.heap.written(identity, "attr", name)
-    ordinary = cls is not None and (cls is Cell or (_plain_lookup(cls) and cls.__setattr__ is object.__setattr__))
-    if ordinary and not (hasattr(type(found), "__set__") and cls is not Cell and not isinstance(found, types.MemberDescriptorType)):
+    ordinary = cls is not None and (
+        cls is Cell
+        or (_plain_lookup(cls) and getattr(cls, "__setattr__", None) is getattr(object, "__setattr__", None))
+    )
+    if ordinary and not (
+        hasattr(type(found), "__set__")
+        and cls is not Cell
+        and not isinstance(found, types.MemberDescriptorType)
+    ):
         trace.heap.put(identity, "attr", name, value)
     elif not isinstance(x._facts.example, (type, types.ModuleType, types.FunctionType)):
         trace.heap.unknown_call()
@@ -209,10 +234,10 @@ def _tensor_attr(trace: Trace, x: Tensor, name: str) -> Any:
         return len(t.shape)
     if name == "shape" and t.shape is not None:
         return _shape(trace, x, t.shape)
-    if name == "size" and t.shape is not None and None not in t.shape:
-        return int(np.prod(t.shape, dtype=np.int64))
-    if name in ("itemsize", "nbytes") and (name == "itemsize" or (t.shape is not None and None not in t.shape)):
-        return t.dtype.itemsize * (1 if name == "itemsize" else int(np.prod(t.shape, dtype=np.int64)))
+    if name == "itemsize":
+        return t.dtype.itemsize
+    if name in ("size", "nbytes") and t.shape is not None and None not in t.shape:
+        return math.prod(n or 0 for n in t.shape) * (t.dtype.itemsize if name == "nbytes" else 1)
     claim = _view_type(t, name)
     if claim is not None:
         return trace.record("py.getattr", [x, name], type=claim)

@@ -3,6 +3,7 @@
 A rule gets (trace, args, kwargs) and returns the result, or NotImplemented when it has nothing to say
 (no traced argument, a form it doesn't know): then the call is treated like any other.
 """
+
 from __future__ import annotations
 
 import types
@@ -45,7 +46,9 @@ def doubt(trace: Trace, *values: Any) -> None:
         cls = known_class(x)
         if isinstance(x, Object) and cls is None:
             trace.heap.doubtful()
-        elif cls in (map, filter, types.GeneratorType) or (isinstance(x, Object) and cls is not None and cls.__flags__ & (1 << 9)):
+        elif cls in (map, filter, types.GeneratorType) or (
+            isinstance(x, Object) and cls is not None and cls.__flags__ & (1 << 9)
+        ):
             trace.heap.unknown_call()
 
 
@@ -178,7 +181,9 @@ def _iterator(cls: Any, shape: Callable[[Trace, tuple[Any, ...]], Type]) -> Rule
         doubt(trace, *args)
         item = shape(trace, args)
         tame = all(known_class(a) in _TAME_ITERABLES for a in args if not is_static(a))
-        value = trace.emit("py.call", [cls, *args], kwargs, type=ObjectType(cls if tame else None, item if tame else None))
+        value = trace.emit(
+            "py.call", [cls, *args], kwargs, type=ObjectType(cls if tame else None, item if tame else None)
+        )
         assert value is not None
         return trace.wrap(value)
 
@@ -235,7 +240,11 @@ def _callable(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     if len(args) != 1 or not isinstance(args[0], Traced):
         return NotImplemented
     cls = known_class(args[0])
-    return trace.record("py.call", [callable, args[0]], type=WEAK_BOOL) if cls is None else hasattr(cls, "__call__")  # noqa: B004
+    return (
+        trace.record("py.call", [callable, args[0]], type=WEAK_BOOL)
+        if cls is None
+        else hasattr(cls, "__call__")
+    )
 
 
 def _hasattr(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

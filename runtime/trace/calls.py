@@ -4,6 +4,7 @@ In order: methods of handles; built-in functions with a rule of their own (`buil
 functions with a row in the op table; calls of pure functions on static values, done now; Python
 functions, traced into; classes; and everything else, recorded as a call of the plain thing.
 """
+
 from __future__ import annotations
 
 import functools
@@ -23,14 +24,35 @@ from runtime.trace.builtins import BUILTINS
 from runtime.trace.core import Diverged, Trace, is_static
 from runtime.trace.heap import ANY
 from runtime.trace.values import Object, Tensor, Traced, known_class
-from runtime.types import OBJECT, WEAK_BOOL, WEAK_FLOAT, WEAK_INT, ArrayType, ObjectType, StaticType, Type, WeakType, is_namedtuple
+from runtime.types import (
+    OBJECT,
+    WEAK_BOOL,
+    WEAK_FLOAT,
+    WEAK_INT,
+    ArrayType,
+    ObjectType,
+    StaticType,
+    Type,
+    WeakType,
+    is_namedtuple,
+)
 
 MAX_DEPTH, MAX_INLINED = 50, 3000
 _SEQUENCES = frozenset(
     "np." + n for n in ("array", "asarray", "concatenate", "stack", "vstack", "hstack", "dstack", "column_stack", "meshgrid",
                         "broadcast_arrays", "linalg.multi_dot", "ix_", "asanyarray", "ascontiguousarray", "lexsort")
 )  # fmt: skip
-_MATH_INT = {math.floor, math.ceil, math.trunc, math.gcd, math.comb, math.perm, math.isqrt, math.factorial, math.lcm}
+_MATH_INT = {
+    math.floor,
+    math.ceil,
+    math.trunc,
+    math.gcd,
+    math.comb,
+    math.perm,
+    math.isqrt,
+    math.factorial,
+    math.lcm,
+}
 _MATH_BOOL = {math.isnan, math.isinf, math.isfinite, math.isclose}
 _PURE_SELF = (str, bytes, int, float, complex, bool, tuple, frozenset, range, slice, type(None))
 
@@ -89,7 +111,9 @@ def pure(f: Any) -> bool:
             return owner.__name__ in ("math", "cmath", "builtins", "_operator") and f.__name__ not in (
                 "print", "input", "open", "id", "next", "iter", "exec", "eval", "compile", "setattr", "delattr", "breakpoint", "__import__",
             )  # fmt: skip
-        return isinstance(owner, _PURE_SELF) or (isinstance(owner, type) and owner in (int, float, str, bytes, dict))
+        return isinstance(owner, _PURE_SELF) or (
+            isinstance(owner, type) and owner in (int, float, str, bytes, dict)
+        )
     if isinstance(f, np.ufunc):
         return True
     if isinstance(f, type):
@@ -119,7 +143,9 @@ def call_numpy(trace: Trace, row: OpDef, target: Any, args: tuple[Any, ...], kwa
 
 def _sequence(trace: Trace, x: Any) -> Any:
     """A list of arrays and numbers whose items are known, as a tuple of them (NumPy reads both alike)."""
-    found = items.known_items(trace, x) if isinstance(x, (list, Object)) and known_class(x) in (list,) else None
+    found = (
+        items.known_items(trace, x) if isinstance(x, (list, Object)) and known_class(x) in (list,) else None
+    )
     if found is None:
         return x
     inner = [_sequence(trace, i) for i in found]
@@ -159,18 +185,24 @@ def call_method(trace: Trace, m: Method, args: tuple[Any, ...], kwargs: dict[str
         trace.heap.written(x._facts.identity, "attr", ANY)
     if cls is str and name in ("split", "rsplit", "partition", "encode", "index", "find", "count"):
         return _plain_method(trace, x, name, args, kwargs, OBJECT)
-    claim: Type = ObjectType(str) if cls is str and not name.startswith(("is", "starts", "ends", "split")) else OBJECT
+    claim: Type = (
+        ObjectType(str) if cls is str and not name.startswith(("is", "starts", "ends", "split")) else OBJECT
+    )
     return _plain_method(trace, x, name, args, kwargs, claim)
 
 
-def _plain_method(trace: Trace, x: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], claim: Type) -> Any:
+def _plain_method(
+    trace: Trace, x: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], claim: Type
+) -> Any:
     receiver = trace.receiver(x) if isinstance(x, Traced) else x
     method = trace.emit("py.getattr", [receiver, name])
     return trace.record("py.call", [method, *args], kwargs, type=claim)
 
 
 # --------------------------------------------------------------------------------------- functions
-def call_function(trace: Trace, handle: Any, f: types.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_function(
+    trace: Trace, handle: Any, f: types.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """A Python function: traced into where it can be, else called at run time."""
     if trace.is_generated(f):
         bound: Callable[..., Any] | None = f
@@ -190,7 +222,10 @@ def call_function(trace: Trace, handle: Any, f: types.FunctionType, args: tuple[
         if trace.strict or isinstance(error, RecursionError) or trace.is_generated(f) and not trace.regions:
             raise
         trace.rollback(mark)
-        trace.note("python", f"{f.__qualname__} runs as plain Python: {type(error).__name__}: {str(error).partition(chr(10))[0]}")
+        trace.note(
+            "python",
+            f"{f.__qualname__} runs as plain Python: {type(error).__name__}: {str(error).partition(chr(10))[0]}",
+        )
         return run_time_call(trace, handle, args, kwargs)
     finally:
         trace.calls.pop()
@@ -211,7 +246,8 @@ def call_instance(trace: Trace, f: Object, args: tuple[Any, ...], kwargs: dict[s
         return call(trace, function, (*more, *args), {**named, **kwargs})
     inner = getattr(example, "python_function", None)
     if isinstance(inner, types.FunctionType):
-        trace.guard(f._facts.path, StaticType(example), f._facts.path.text)  # type: ignore[arg-type]
+        if f._facts.path is not None:
+            trace.guard(f._facts.path, StaticType(example), f._facts.path.text)
         return call_function(trace, trace.constant(inner), inner, args, kwargs)
     method = getattr(cls, "__call__", None)
     if isinstance(method, types.FunctionType):
@@ -235,8 +271,8 @@ def instantiate(trace: Trace, handle: Any, cls: type, args: tuple[Any, ...], kwa
         return made
     init = cls.__init__  # type: ignore[misc]
     ordinary = (
-        type(cls) is type and cls.__new__ is object.__new__ and cls.__flags__ & (1 << 9)
-        and cls.__setattr__ is object.__setattr__ and not issubclass(cls, BaseException)
+        type(cls) is type and _inherits(cls, "__new__") and _inherits(cls, "__setattr__")
+        and cls.__flags__ & (1 << 9) and not issubclass(cls, BaseException)
     )  # fmt: skip
     if not ordinary or not isinstance(init, (types.FunctionType, types.WrapperDescriptorType)):
         claim = ObjectType(cls) if not cls.__flags__ & (1 << 9) or issubclass(cls, BaseException) else OBJECT
@@ -260,12 +296,24 @@ def instantiate(trace: Trace, handle: Any, cls: type, args: tuple[Any, ...], kwa
         return run_time_call(trace, handle, args, kwargs)
 
 
+def _inherits(cls: type, name: str) -> bool:
+    """Whether the class has the special method as `object` has it."""
+    return getattr(cls, name) is getattr(object, name)
+
+
 def _made(trace: Trace, value: Any) -> Any:
     assert value is not None
     return trace.wrap(value, fresh=True)
 
 
-def _initialise(trace: Trace, cls: type, init: types.FunctionType, made: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+def _initialise(
+    trace: Trace,
+    cls: type,
+    init: types.FunctionType,
+    made: Any,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+) -> None:
     fields = getattr(cls, "__dataclass_fields__", None)
     params = getattr(cls, "__dataclass_params__", None)
     if fields is None or init.__code__.co_filename != "<string>":
@@ -280,7 +328,9 @@ def _initialise(trace: Trace, cls: type, init: types.FunctionType, made: Any, ar
     given.apply_defaults()
     for name, field in fields.items():
         value = given.arguments.get(name) if field.init else field.default
-        if callable(field.default_factory) and (not field.init or type(value).__name__ == "_HAS_DEFAULT_FACTORY_CLASS"):
+        if callable(field.default_factory) and (
+            not field.init or type(value).__name__ == "_HAS_DEFAULT_FACTORY_CLASS"
+        ):
             value = call(trace, field.default_factory, (), {})
         set_attr(trace, made, name, value)
     after = getattr(cls, "__post_init__", None)
@@ -289,13 +339,24 @@ def _initialise(trace: Trace, cls: type, init: types.FunctionType, made: Any, ar
 
 
 # ---------------------------------------------------------------------------------------- run time
-def run_time_call(trace: Trace, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, claim: Type | None = None) -> Any:
+def run_time_call(
+    trace: Trace, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, claim: Type | None = None
+) -> Any:
     """Record a call of the plain thing with run-time values."""
     target = f._facts.example if isinstance(f, Object) and isinstance(f._facts.operand, Const) else f
     owner = getattr(target, "__self__", None)
-    if isinstance(target, types.BuiltinFunctionType) and owner is not None and not isinstance(owner, (types.ModuleType, type)):
+    if (
+        isinstance(target, types.BuiltinFunctionType)
+        and owner is not None
+        and not isinstance(owner, (types.ModuleType, type))
+    ):
         _callbacks(trace, (*args, *kwargs.values()))
-        claims: Type = ObjectType(str) if isinstance(owner, str) and target.__name__ in ("format", "join", "replace", "upper", "lower", "strip") else OBJECT
+        claims: Type = (
+            ObjectType(str)
+            if isinstance(owner, str)
+            and target.__name__ in ("format", "join", "replace", "upper", "lower", "strip")
+            else OBJECT
+        )
         return _plain_method(trace, owner, target.__name__, args, kwargs, claims)
     if claim is None and target in _MATH_INT | _MATH_BOOL or getattr(target, "__module__", None) == "math":
         if all(isinstance(trace.type_of(a), (WeakType, ArrayType)) or is_static(a) for a in args):
@@ -315,5 +376,10 @@ def benign(target: Any) -> bool:
     if isinstance(target, Traced):
         return False
     if isinstance(target, type):
-        return not target.__flags__ & (1 << 9) or target.__module__ in ("collections", "types", "functools", "itertools")
+        return not target.__flags__ & (1 << 9) or target.__module__ in (
+            "collections",
+            "types",
+            "functools",
+            "itertools",
+        )
     return outside.trusted(target)

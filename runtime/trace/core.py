@@ -4,6 +4,7 @@
 of these, functions defined while tracing, and the marker of an unbound name.  `wrap` makes a trace
 value of a graph value, `operand` the reverse: it says how the value is had at run time.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -23,7 +24,17 @@ from runtime.ir.opdef import OpDef
 from runtime.trace.heap import Heap, Identity
 from runtime.trace.record import Guard, Note, Path
 from runtime.trace.values import Facts, Object, Tensor, Traced
-from runtime.types import UNBOUND, ArrayType, MaybeUnbound, ObjectType, StaticType, TupleType, Type, WeakType, is_namedtuple
+from runtime.types import (
+    UNBOUND,
+    ArrayType,
+    MaybeUnbound,
+    ObjectType,
+    StaticType,
+    TupleType,
+    Type,
+    WeakType,
+    is_namedtuple,
+)
 
 _state = threading.local()
 _IMMUTABLE = (
@@ -50,7 +61,9 @@ def is_static(x: Any) -> bool:
     if isinstance(x, slice):
         return is_static((x.start, x.stop, x.step))
     if isinstance(x, type):
-        return not x.__flags__ & (1 << 9) or is_namedtuple(x)  # classes of C code can't be changed (no Py_TPFLAGS_HEAPTYPE)
+        return not x.__flags__ & (1 << 9) or is_namedtuple(
+            x
+        )  # classes of C code can't be changed (no Py_TPFLAGS_HEAPTYPE)
     return isinstance(x, _IMMUTABLE) and not isinstance(x, Traced)
 
 
@@ -90,10 +103,13 @@ class Trace:
         self._functions: dict[int, tuple[Any, Operand]] = {}
         self._handles: dict[int, tuple[Any, Object]] = {}
 
-    def attach(self, protocol: Any, by_callable: Mapping[Any, OpDef], by_method: Mapping[str, OpDef], hooks: Any) -> None:
+    def attach(
+        self, protocol: Any, by_callable: Mapping[Any, OpDef], by_method: Mapping[str, OpDef], hooks: Any
+    ) -> None:
         """Give the trace what stands above it: the protocol, the look-up tables, the source side's hooks."""
         self.protocol, self.by_callable, self.by_method = protocol, by_callable, by_method
         self.inline, self.is_generated, self.generated_frame = hooks.inline, hooks.is_generated, hooks.frame
+        hooks.trace = self
         self.lift: Callable[[Any, Path], Any] = protocol.lift
 
     # ------------------------------------------------------------------ entering and leaving
@@ -156,17 +172,27 @@ class Trace:
                 type = row.rule(*(i.type for i in inputs[:n]), **named)
             out = (type,)
         values = self.builder.add(
-            op, inputs, out, keywords=tuple(kwargs), attrs=attrs, names=(name,) if name else (), span=self.span()
+            op,
+            inputs,
+            out,
+            keywords=tuple(kwargs),
+            attrs=attrs,
+            names=(name,) if name else (),
+            span=self.span(),
         )
         return values[0] if values else None
 
-    def record(self, op: str, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None, **how: Any) -> Any:
+    def record(
+        self, op: str, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None, **how: Any
+    ) -> Any:
         """`emit`, and the trace value of the result."""
         value = self.emit(op, args, kwargs, **how)
         return None if value is None else self.wrap(value)
 
     # ------------------------------------------------------------------ graph value -> trace value
-    def wrap(self, value: Operand, *, fresh: bool = False, example: Any = None, path: Path | None = None) -> Any:
+    def wrap(
+        self, value: Operand, *, fresh: bool = False, example: Any = None, path: Path | None = None
+    ) -> Any:
         """The trace value that stands for a graph value (static values stand for themselves)."""
         t = value.type
         if isinstance(t, StaticType) and example is None:
@@ -187,7 +213,14 @@ class Trace:
         """The handle of a Python object that is itself a constant of the graph (a class, a function)."""
         known = self._handles.get(id(value))
         if known is None:
-            facts = Facts(self, Const(value), ObjectType(type(value)), Identity(type(value)), value, path or Path((value,)))
+            facts = Facts(
+                self,
+                Const(value),
+                ObjectType(type(value)),
+                Identity(type(value)),
+                value,
+                path or Path((value,)),
+            )
             known = self._handles[id(value)] = (value, Object(facts))
         return known[1]
 
@@ -216,7 +249,9 @@ class Trace:
         if isinstance(x, types.FunctionType):
             return self._function_operand(x)
         if isinstance(x, types.MethodType):
-            return self._node("py.call", [types.MethodType, x.__func__, x.__self__], ObjectType(types.MethodType))
+            return self._node(
+                "py.call", [types.MethodType, x.__func__, x.__self__], ObjectType(types.MethodType)
+            )
         if type(x) is list:
             return self._node("py.list", x)
         if type(x) is dict:
@@ -281,11 +316,20 @@ class Trace:
             free.append(content)
         space = getattr(f.__globals__, "real", f.__globals__)
         facts = (f.__name__, f.__qualname__, f.__doc__, f.__module__, frozenset(shared))
-        inputs: list[Operand] = [Const(code), Const(space, "globals"), Const(facts), self.operand(f.__defaults__)]
+        inputs: list[Operand] = [
+            Const(code),
+            Const(space, "globals"),
+            Const(facts),
+            self.operand(f.__defaults__),
+        ]
         kwdefaults = f.__kwdefaults__
-        inputs.append(self._node("py.dict", [y for p in kwdefaults.items() for y in p]) if kwdefaults else Const(None))
+        inputs.append(
+            self._node("py.dict", [y for p in kwdefaults.items() for y in p]) if kwdefaults else Const(None)
+        )
         inputs += [self.operand(x) for x in free]
-        operand = self.builder.add("py.function", inputs, (ObjectType(types.FunctionType),), names=(f.__name__,), span=self.span())[0]
+        operand = self.builder.add(
+            "py.function", inputs, (ObjectType(types.FunctionType),), names=(f.__name__,), span=self.span()
+        )[0]
         self._functions[id(f)] = (f, operand)
         return operand
 
@@ -314,4 +358,3 @@ class Trace:
     def maybe_unbound(self, x: Any) -> bool:
         """Whether a trace value may turn out to be the marker of an unbound name."""
         return isinstance(x, UnboundMarker) or isinstance(self.type_of(x), MaybeUnbound)
-

@@ -7,6 +7,7 @@ that a read can be answered without a run-time read.  Keys are (handle, kind, ke
 Always holds: an entry is right at the current point of the trace.  Whatever could make it wrong
 (a write through another handle that may be the same object, a call of unknown code) removes it.
 """
+
 from __future__ import annotations
 
 import dataclasses
@@ -48,9 +49,9 @@ class Heap:
         self.entries: dict[Place, Any] = {}
         # lists whose every item has an entry: their length; dicts likewise: their keys in order
         self.sizes: dict[Identity, Any] = {}
-        self.complete: set[Identity] = set()         # objects in which what has no entry isn't there
+        self.complete: set[Identity] = set()  # objects in which what has no entry isn't there
         self.escaped: set[Identity] = set()
-        self.stale: set[tuple[str, Any]] = set()     # (kind, key) written to objects of the outside world
+        self.stale: set[tuple[str, Any]] = set()  # (kind, key) written to objects of the outside world
         self.trust = CLEAN
 
     def copy(self) -> Heap:
@@ -84,7 +85,11 @@ class Heap:
         for place in [p for p in self.entries if p[1] == kind and (key is ANY or p[2] == key)]:
             if place[0] is who or self.may_alias(place[0], who):
                 del self.entries[place]
-        touched = {o for o in (*self.sizes, *self.complete) if self.may_alias(o, who) and (key is ANY or o is not who)}
+        touched = {
+            o
+            for o in (*self.sizes, *self.complete)
+            if self.may_alias(o, who) and (key is ANY or o is not who)
+        }
         self.sizes = {o: n for o, n in self.sizes.items() if o not in touched}
         self.complete -= touched
         if not who.fresh:
@@ -132,6 +137,13 @@ class Heap:
             escaped, stale = self.escaped | other.escaped, self.stale | other.stale
             trust = max(self.trust, other.trust)
             changed |= (sizes, complete, stale, trust) != (self.sizes, self.complete, self.stale, self.trust)
-            changed |= escaped != self.escaped
-            self.sizes, self.complete, self.escaped, self.stale, self.trust = sizes, complete, escaped, stale, trust
+            known = {place[0] for place in self.entries} | set(self.sizes) | self.complete
+            changed |= bool((escaped - self.escaped) & known)
+            self.sizes, self.complete, self.escaped, self.stale, self.trust = (
+                sizes,
+                complete,
+                escaped,
+                stale,
+                trust,
+            )
         return changed

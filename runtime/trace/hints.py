@@ -3,6 +3,7 @@
 Only a hint for printing: read from the bytecode of the calling frame (the store that follows the
 instruction in progress), so nothing depends on it being found.
 """
+
 from __future__ import annotations
 
 import dis

@@ -3,6 +3,7 @@
 A list or dict lives at run time; the trace knows the items of those that it made itself (and, with
 guards, of those passed in) as long as nobody else can have changed them.
 """
+
 from __future__ import annotations
 
 import operator
@@ -71,9 +72,7 @@ def new_set(trace: Trace, items: Sequence[Any]) -> Any:
 # --------------------------------------------------------------------------------- what is known
 def known_items(trace: Trace, x: Any) -> list[Any] | None:
     """The trace values of all items of a list, tuple or range, in order; None where they aren't known."""
-    if isinstance(x, (tuple, range, str)) and not isinstance(x, Traced):
-        return list(x)
-    if type(x) is list:
+    if isinstance(x, (tuple, range, str, list)):
         return list(x)
     if not isinstance(x, Object):
         return None
@@ -153,7 +152,12 @@ def _known_item(trace: Trace, x: Traced, key: Any) -> Any:
             return _ABSENT
         key += size
     entry = trace.heap.get(who, "item", key)
-    if entry is None and facts.example is not None and not trace.heap.is_stale("item", key) and type(facts.example) in (list, dict):
+    if (
+        entry is None
+        and facts.example is not None
+        and not trace.heap.is_stale("item", key)
+        and type(facts.example) in (list, dict)
+    ):
         try:
             held = facts.example[key]
         except (LookupError, TypeError):
@@ -233,10 +237,18 @@ def length(trace: Trace, x: Any) -> Any:
     elif isinstance(x, Object):
         if known_class(x) is list and (size := known_size(trace, x)) is not None:
             return size
-        if x._facts.identity in trace.heap.complete and x._facts.identity in trace.heap.sizes and known_class(x) is dict:
+        if (
+            x._facts.identity in trace.heap.complete
+            and x._facts.identity in trace.heap.sizes
+            and known_class(x) is dict
+        ):
             return len(trace.heap.sizes[x._facts.identity])
         cls = known_class(x)
-        if cls is not None and not _builtin(cls) and hasattr(cls.__len__ if hasattr(cls, "__len__") else None, "__code__"):
+        if (
+            cls is not None
+            and not _builtin(cls)
+            and hasattr(cls.__len__ if hasattr(cls, "__len__") else None, "__code__")
+        ):
             return trace.protocol.call(trace.constant(cls.__len__), (x,), {})  # type: ignore[attr-defined]
         _doubt(trace, x)
     return trace.record("py.call", [len, x], type=WEAK_INT)
@@ -294,7 +306,11 @@ def unpack(trace: Trace, value: Any, before: int, after: int | None) -> Any:
         t = value._facts.type
         few = isinstance(t, ArrayType) and bool(t.shape) and t.shape is not None and t.shape[0] is not None
         size = t.shape[0] if few and isinstance(t, ArrayType) and t.shape else None
-        items = [value[i] for i in range(size)] if size is not None and (after is not None or size == before) and size <= 64 else None
+        items = (
+            [value[i] for i in range(size)]
+            if size is not None and (after is not None or size == before) and size <= 64
+            else None
+        )
         if items is None and isinstance(value, Object):
             items = known_items(trace, value)
     if items is None:
@@ -335,7 +351,12 @@ def list_method(trace: Trace, x: Object, name: str, args: tuple[Any, ...], kwarg
         elif name == "insert" and len(args) == 2 and type(args[0]) is int and not kwargs:
             after = items.copy()
             after.insert(*args)
-        elif name == "pop" and static and items and (not args or (type(args[0]) is int and -len(items) <= args[0] < len(items))):
+        elif (
+            name == "pop"
+            and static
+            and items
+            and (not args or (type(args[0]) is int and -len(items) <= args[0] < len(items)))
+        ):
             after = items.copy()
             answer = after.pop(*args)
         elif name == "extend" and len(args) == 1 and (more := known_items(trace, args[0])) is not None:
@@ -365,7 +386,7 @@ def dict_method(trace: Trace, x: Object, name: str, args: tuple[Any, ...], kwarg
 def _call_method(trace: Trace, x: Object, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     method = trace.emit("py.getattr", [trace.receiver(x), name])
     assert method is not None
-    claims = {"copy": ObjectType(known_class(x)), "index": WEAK_INT, "count": WEAK_INT}
+    claims: dict[str, Type] = {"copy": ObjectType(known_class(x)), "index": WEAK_INT, "count": WEAK_INT}
     value = trace.emit("py.call", [method, *args], kwargs, type=claims.get(name))
     assert value is not None
     return trace.wrap(value, fresh=name == "copy")
@@ -384,4 +405,3 @@ def contains(trace: Trace, item: Any, container: Any) -> Any:
             return False
     _doubt(trace, container, item)
     return trace.record("py.contains", [item, container])
-

@@ -5,6 +5,7 @@ while the place still holds the same constant, or a value of the same type.  Imm
 constants of the trace; arrays and other mutable objects are read at run time, by reference.  Once
 unknown code may have run, or the place was written, the read is left to run time.
 """
+
 from __future__ import annotations
 
 import types
@@ -28,7 +29,21 @@ from runtime.types import (
 )
 
 # Modules whose contents are taken to stay as they are; their functions are known by the op table or pure.
-TRUSTED = frozenset({"numpy", "math", "cmath", "operator", "builtins", "scipy", "cupy", "cupyx", "autograph", "runtime", "itertools"})
+TRUSTED = frozenset(
+    {
+        "numpy",
+        "math",
+        "cmath",
+        "operator",
+        "builtins",
+        "scipy",
+        "cupy",
+        "cupyx",
+        "autograph",
+        "runtime",
+        "itertools",
+    }
+)
 
 
 def trusted(value: Any) -> bool:
@@ -53,7 +68,11 @@ def read(trace: Trace, holder: Traced, kind: str, key: Any, value: Any) -> Any:
 
     def load(claim: Type) -> Value:
         op = "py.getattr" if kind == "attr" else "getitem"
-        name = key if isinstance(key, str) and key.isidentifier() and key not in ("value", "cell_contents") else ""
+        name = (
+            key
+            if isinstance(key, str) and key.isidentifier() and key not in ("value", "cell_contents")
+            else ""
+        )
         value = trace.emit(op, [trace.receiver(holder), key], type=claim, name=name)
         assert value is not None
         return value
@@ -75,7 +94,9 @@ def lift_path(trace: Trace, value: Any, path: Path) -> Any:
         holder: Any = Const(path.root[0])
         for n, (kind, key) in enumerate(path.steps):
             last = n == len(path.steps) - 1
-            holder = trace.emit("py.getattr" if kind == "attr" else "getitem", [holder, key], type=claim if last else None)
+            holder = trace.emit(
+                "py.getattr" if kind == "attr" else "getitem", [holder, key], type=claim if last else None
+            )
         if not path.steps:
             holder = trace.emit("py.expect", [holder, Const(claim), path.text], type=claim)
         assert isinstance(holder, Value)

@@ -2,6 +2,7 @@
 
 Handles (`values.py`) know nothing of the modules that carry things out; they call the trace's protocol.
 """
+
 from __future__ import annotations
 
 import types

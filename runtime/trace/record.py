@@ -3,6 +3,7 @@
 A `Path` says where in the caller's world a value was found (an argument, a global, an attribute of
 one), so that a `Guard` can look there again before the graph is used another time.
 """
+
 from __future__ import annotations
 
 import dataclasses
@@ -35,8 +36,10 @@ class Path:
     def __truediv__(self, step: tuple[str, Any]) -> Path:
         kind, key = step
         shown = {"attr": f".{key}", "item": f"[{key!r}]", "len": "'s length"}[kind]
-        if kind == "attr" and key == "cell_contents" or kind == "attr" and self.text == "" and key == "value":
+        if key in ("cell_contents", "value") and self.text.startswith("captured "):
             shown = ""
+        elif self.text == "global ":
+            shown = repr(key)
         return Path(self.root, (*self.steps, step), self.text + shown)
 
     def read(self, args: Sequence[Any]) -> Any:

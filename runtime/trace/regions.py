@@ -7,6 +7,7 @@ for what is known of the heap.  So joining never fails, it only gets less precis
 When a region can't be traced, the whole statement is left to Python: its functions are rebuilt at run
 time and run there (`python_statement`).
 """
+
 from __future__ import annotations
 
 import dataclasses
@@ -98,7 +99,11 @@ def same(a: Template, b: Template) -> bool:
         return a.cls is b.cls and len(a.items) == len(b.items) and all(map(same, a.items, b.items))
     if isinstance(a, Hole) and isinstance(b, Hole):
         return a.type == b.type
-    return isinstance(a, Fixed) and isinstance(b, Fixed) and (a is b or a.value is b.value or same_static(a.value, b.value))
+    return (
+        isinstance(a, Fixed)
+        and isinstance(b, Fixed)
+        and (a is b or a.value is b.value or same_static(a.value, b.value))
+    )
 
 
 def fill(trace: Trace, t: Template, holes: list[Value]) -> Any:
@@ -223,7 +228,12 @@ def staged_cond(
     parts = shape.items if isinstance(shape, Group) and len(names) == len(shape.items) else (shape,)
     kinds = [h for s, n in zip(parts, names or [""] * len(parts), strict=False) for h in holes(s, n)]
     outputs = trace.builder.add(
-        "cond", [predicate, *captured], [t for t, _ in kinds], regions=tuple(regions), names=[n for _, n in kinds], span=trace.span()
+        "cond",
+        [predicate, *captured],
+        [t for t, _ in kinds],
+        regions=tuple(regions),
+        names=[n for _, n in kinds],
+        span=trace.span(),
     )
     if not going:
         raise Diverged
@@ -249,11 +259,24 @@ def _closed(trace: Trace, t: Template, x: Any) -> Template:
 
 
 def _meet_template(trace: Trace, shape: Template, first: Any, other: Any) -> Template:
-    if isinstance(shape, Group) and isinstance(other, tuple) and type(other) is shape.cls and len(other) == len(shape.items):
-        return Group(tuple(_meet_template(trace, s, f, o) for s, f, o in zip(shape.items, first, other, strict=True)), shape.cls)
+    if (
+        isinstance(shape, Group)
+        and isinstance(other, tuple)
+        and type(other) is shape.cls
+        and len(other) == len(shape.items)
+    ):
+        return Group(
+            tuple(_meet_template(trace, s, f, o) for s, f, o in zip(shape.items, first, other, strict=True)),
+            shape.cls,
+        )
     if isinstance(shape, Fixed) and isinstance(merge(trace, shape, other), Fixed):
         return shape
-    if isinstance(shape, Hole) and isinstance(first, Traced) and isinstance(other, Traced) and first._facts is other._facts:
+    if (
+        isinstance(shape, Hole)
+        and isinstance(first, Traced)
+        and isinstance(other, Traced)
+        and first._facts is other._facts
+    ):
         return Fixed(first) if visible(trace, first) else shape
     return Hole(join(static_or_weak(_template_type(trace, shape)), static_or_weak(trace.type_of(other))))
 
@@ -270,7 +293,11 @@ def _finish_arm(trace: Trace, arm: Arm, shape: Template) -> list[Operand]:
 
 
 def close_regions(
-    trace: Trace, builders: Sequence[Builder], results: Sequence[Sequence[Operand]], *, ends: Sequence[bool] | None = None
+    trace: Trace,
+    builders: Sequence[Builder],
+    results: Sequence[Sequence[Operand]],
+    *,
+    ends: Sequence[bool] | None = None,
 ) -> tuple[list[Value], list[Graph]]:
     """The values the regions capture (each region takes all of them), and the finished regions."""
     captured: dict[Value, None] = {}
@@ -295,7 +322,9 @@ def _ends(builder: Builder) -> bool:
 
 
 # ------------------------------------------------------------------------------------------- loops
-def staged_while(trace: Trace, test: Callable[..., Any], body: Callable[..., Any], carry: tuple[Any, ...]) -> tuple[Any, ...]:
+def staged_while(
+    trace: Trace, test: Callable[..., Any], body: Callable[..., Any], carry: tuple[Any, ...]
+) -> tuple[Any, ...]:
     """Record a `while`; the trace values of the carry after it."""
     names = carried_names(body, 0, len(carry))
     shapes = [template(trace, c) for c in carry]
@@ -318,7 +347,9 @@ def staged_while(trace: Trace, test: Callable[..., Any], body: Callable[..., Any
     results = [] if ended else [o for s, x in zip(shapes, after, strict=True) for o in leaves(trace, s, x)]
     trace.builder = outer
     before = [o for s, x in zip(shapes, carry, strict=True) for o in leaves(trace, s, x)]
-    captured, regions = close_regions(trace, [test_builder, body_builder], [asked, results], ends=[False, ended])
+    captured, regions = close_regions(
+        trace, [test_builder, body_builder], [asked, results], ends=[False, ended]
+    )
     kinds = [h for s, n in zip(shapes, names, strict=True) for h in holes(s, n)]
     outputs = trace.builder.add(
         "while", [*before, *captured], [t for t, _ in kinds], attrs={"carries": len(kinds)}, regions=tuple(regions),
@@ -389,7 +420,9 @@ def _ask(trace: Trace, test: Callable[..., Any], values: Sequence[Any]) -> Any:
         raise Untraceable("the loop's test always raises", span=trace.span()) from None
 
 
-def _parameters(trace: Trace, shapes: Sequence[Template], names: Sequence[str], builder: Builder) -> list[Any]:
+def _parameters(
+    trace: Trace, shapes: Sequence[Template], names: Sequence[str], builder: Builder
+) -> list[Any]:
     out = []
     for shape, name in zip(shapes, names, strict=True):
         params = [builder.param(t, n) for t, n in holes(shape, name)]
@@ -421,7 +454,13 @@ def as_carry(value: Any, count: int) -> tuple[Any, ...]:
 
 
 def _settle(
-    trace: Trace, shapes: list[Template], after: tuple[Any, ...], head: Heap, ended: bool, *, keep_heap: bool = False
+    trace: Trace,
+    shapes: list[Template],
+    after: tuple[Any, ...],
+    head: Heap,
+    ended: bool,
+    *,
+    keep_heap: bool = False,
 ) -> tuple[bool, list[Template]]:
     """Join the carry after one trip into the assumption; whether nothing changed."""
     if ended:
@@ -443,7 +482,14 @@ def _closed_loop(trace: Trace, t: Template) -> Template:
 
 
 # -------------------------------------------------------------------------------- left to Python
-def python_statement(trace: Trace, reason: Exception, plain: Callable[..., Any], args: Sequence[Any], mark: Any, count: int | None) -> Any:
+def python_statement(
+    trace: Trace,
+    reason: Exception,
+    plain: Callable[..., Any],
+    args: Sequence[Any],
+    mark: Any,
+    count: int | None,
+) -> Any:
     """Leave a statement to Python: call `plain` (cond, while_loop, for_loop on plain values) at run time.
 
     count: number of carried values that come back, or None for one result of any kind."""
@@ -452,7 +498,9 @@ def python_statement(trace: Trace, reason: Exception, plain: Callable[..., Any],
     trace.rollback(mark)
     text = str(reason).partition("\n")[0]
     trace.note("python", f"the statement runs as plain Python: {type(reason).__name__}: {text}")
-    value = trace.emit("py.call", [Const(plain), *args], type=None if count in (None, 1) else _tuple_of(count))
+    value = trace.emit(
+        "py.call", [Const(plain), *args], type=None if count in (None, 1) else _tuple_of(count)
+    )
     trace.heap.unknown_call()
     assert value is not None
     return trace.wrap(value)

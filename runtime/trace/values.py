@@ -4,6 +4,7 @@
 What is done to them is handed to the trace's *protocol* (see `protocol.py`), which records it.
 Always holds: a handle never gives up a concrete value; code that needs one gets an error that says so.
 """
+
 from __future__ import annotations
 
 import dataclasses
@@ -89,7 +90,9 @@ class Traced:
         )
 
     def __index__(self) -> int:
-        raise _concrete(self, "it is needed as a Python int", "call int() in converted code, or pass a Python number")
+        raise _concrete(
+            self, "it is needed as a Python int", "call int() in converted code, or pass a Python number"
+        )
 
     __int__ = __index__
 
@@ -179,7 +182,21 @@ def _in_place(op: str) -> Callable[[Any, Any], Any]:
     return method
 
 
-ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "lshift", "rshift", "and_", "or_", "xor")
+ARITHMETIC = (
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "matmul",
+    "lshift",
+    "rshift",
+    "and_",
+    "or_",
+    "xor",
+)
 for _op in ARITHMETIC:  # the operator methods are the same thirteen lines but for the name
     _dunder = _op.rstrip("_")
     setattr(Traced, f"__{_dunder}__", _binary(_op))
@@ -189,7 +206,10 @@ for _op in ("eq", "ne", "lt", "le", "gt", "ge"):
     setattr(Traced, f"__{_op}__", _binary(_op))
 for _op in ("neg", "pos", "invert", "abs"):
     setattr(Traced, f"__{_op}__", _unary(_op))
-PYTHON_OPERATORS = {op: getattr(operator, op) for op in (*ARITHMETIC, "eq", "ne", "lt", "le", "gt", "ge", "neg", "pos", "invert", "abs")}
+PYTHON_OPERATORS = {
+    op: getattr(operator, op)
+    for op in (*ARITHMETIC, "eq", "ne", "lt", "le", "gt", "ge", "neg", "pos", "invert", "abs")
+}
 
 
 def describe(x: Traced) -> str:

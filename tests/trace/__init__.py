@@ -1,0 +1,1 @@
+"""Tests of tracing, on functional code written by hand."""
