@@ -1,0 +1,250 @@
+"""From a function to its converted form: `converted` finds, converts, loads and remembers.
+
+In: a Python function.  Out: a `Converted`.
+What always holds: the user's function is left as it is; what was converted once is converted again only
+when its code changed, or when a name that the conversion looked at means something else now; nothing of
+the user's is kept alive by the memory.
+"""
+from __future__ import annotations
+
+import dataclasses
+import functools
+import sys
+import threading
+import types
+import weakref
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import gast
+
+from autograph.load import Generated, bind, load
+from autograph.names import Names, names_in
+from autograph.passes.context import Context, Conversion
+from autograph.passes.pipeline import convert_function
+from autograph.source import Source, source_of
+from runtime.boxes import Cell
+from runtime.errors import ConversionRefused, Span
+
+Pipeline = Callable[[gast.AST, Context], Conversion]
+
+MISSING = object()
+# The same code can need several conversions, for instance closures over np.sin and over a user's function.
+_KEPT = 8
+
+
+class _Namespace:
+    """What generated code reaches as `ag`: the package that this file is in, unless something else was set.
+
+    It is looked up when it is needed, not imported: the package's `__init__` lies above this file, and it
+    has all its names only after this file was imported.
+    """
+
+    value: object = None
+
+
+def set_namespace(namespace: object) -> None:
+    """Say what generated code calls `ag`; None: the package `autograph`."""
+    _Namespace.value = namespace
+
+
+def namespace() -> object:
+    """What generated code calls `ag`."""
+    return sys.modules[__package__ or ""] if _Namespace.value is None else _Namespace.value
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Converted:
+    """A function in its converted form.
+
+    original: the user's function.
+    generated: its code, text and origins, shared by all functions of that code.
+    """
+
+    original: types.FunctionType
+    generated: Generated
+
+    @property
+    def source(self) -> str:
+        """The generated text."""
+        return self.generated.source
+
+    @property
+    def tree(self) -> gast.FunctionDef:
+        """The generated tree; its nodes carry the positions of the user's file."""
+        return self.generated.tree
+
+    @property
+    def code(self) -> types.CodeType:
+        """The generated code object."""
+        return self.generated.code
+
+    @property
+    def freevars(self) -> tuple[str, ...]:
+        """The free variables that `bind` wants cells for (the namespace of the operators is none of them)."""
+        return self.generated.freevars
+
+    @property
+    def boxed_free(self) -> frozenset[str]:
+        """Free variables that the function rebinds: their cells hold a `Cell` over the real cell."""
+        return self.generated.boxed_free
+
+    @property
+    def origin(self) -> Mapping[int, Span]:
+        """Generated line -> the user's place."""
+        return self.generated.origin.lines
+
+    @property
+    def originals(self) -> Mapping[types.CodeType, types.CodeType]:
+        """Generated code object of each nested function of the user's -> the original code object."""
+        return self.generated.originals
+
+    def bind(self, globals_: dict[str, Any], cells: Mapping[str, types.CellType],
+             defaults: tuple[Any, ...] | None, kwdefaults: dict[str, Any] | None) -> types.FunctionType:
+        """A fresh function over the generated code; cells of `boxed_free` names must hold the box."""
+        return bind(self.generated, self.original, namespace(), globals_, cells, defaults, kwdefaults)
+
+    @functools.cached_property
+    def cells(self) -> dict[str, types.CellType]:
+        """The original's own cells, ready for `bind`: those of `boxed_free` names stand in a box."""
+        cells = dict(zip(self.original.__code__.co_freevars, self.original.__closure__ or (), strict=True))
+        boxes = {name: types.CellType(Cell(name, cell=cells[name])) for name in self.boxed_free if name in cells}
+        return {**cells, **boxes}
+
+    @functools.cached_property
+    def function(self) -> types.FunctionType:
+        """The converted function with the original's globals, cells and defaults."""
+        kwdefaults = self.original.__kwdefaults__
+        return self.bind(self.original.__globals__, self.cells, self.original.__defaults__,
+                         None if kwdefaults is None else dict(kwdefaults))
+
+
+def converted(function: types.FunctionType, *, pipeline: Pipeline = convert_function) -> Converted:
+    """The converted form of a function.
+
+    Raises SourceNotFound, GeneratorError or ConversionRefused where it can't be converted.
+    """
+    with _lock:
+        live = _live.get(id(function))
+        generated = _generated(function, pipeline)
+        if live is None or live.generated is not generated:
+            live = _live[id(function)] = Converted(function, generated)
+        return live
+
+
+def to_code(function: Callable[..., Any]) -> str:
+    """The text that a function or method is converted to."""
+    plain = function.__func__ if isinstance(function, types.MethodType) else function
+    return converted(plain).source  # type: ignore[arg-type]  # source_of says so if it is none
+
+
+# -- the memory -----------------------------------------------------------------------------------
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Entry:
+    """One conversion of a code object: what names stood for then, and the result or refusal."""
+
+    pipeline: Pipeline
+    seen: Mapping[str, _Meaning]
+    result: Generated | ConversionRefused
+
+    def holds(self, function: types.FunctionType, pipeline: Pipeline) -> bool:
+        return self.pipeline is pipeline and all(
+            meaning.holds(resolve(function, name)) for name, meaning in self.seen.items())
+
+
+_lock = threading.RLock()
+# By identity: equal code objects may come from different files.  An entry leaves when its code does.
+_entries: dict[int, tuple[weakref.ref[types.CodeType], list[_Entry]]] = {}
+# A function's record lives as long as somebody uses it; it keeps the function alive, so the id stays its own.
+_live: weakref.WeakValueDictionary[int, Converted] = weakref.WeakValueDictionary()
+
+
+def _generated(function: types.FunctionType, pipeline: Pipeline) -> Generated:
+    code = getattr(function, "__code__", None)
+    known = [] if code is None else _entries_of(code)
+    for entry in known:
+        if entry.holds(function, pipeline):
+            if isinstance(entry.result, ConversionRefused):
+                raise entry.result.with_traceback(None)
+            return entry.result
+    source = source_of(function)
+    seen: dict[str, _Meaning] = {}
+    try:
+        result = _convert(source, pipeline, seen)
+    except ConversionRefused as refusal:
+        refusal.__traceback__ = refusal.__context__ = None
+        known[:] = [*known[1 - _KEPT:], _Entry(pipeline, seen, refusal)]
+        raise
+    known[:] = [*known[1 - _KEPT:], _Entry(pipeline, seen, result)]
+    return result
+
+
+def _entries_of(code: types.CodeType) -> list[_Entry]:
+    key = id(code)
+    if key not in _entries:
+        _entries[key] = weakref.ref(code, lambda _: _entries.pop(key, None)), []
+    return _entries[key][1]
+
+
+def _convert(source: Source, pipeline: Pipeline, seen: dict[str, _Meaning]) -> Generated:
+    def look_up(name: str) -> object:
+        value = resolve(source.function, name)
+        seen[name] = _Meaning(value)
+        return value
+
+    used = names_in(source.definition)
+    names = Names(used)
+    ag = "ag"
+    if ag in used and (ag in source.function.__code__.co_varnames or look_up(ag) is not namespace()):
+        ag = names.fresh("ag__")
+    context = Context(look_up, MISSING, source.file, ag, names)
+    result = pipeline(source.node, context)
+    return load(result.node, source, ag=ag, boxed_free=result.boxed_free)
+
+
+def resolve(function: types.FunctionType, name: str) -> object:
+    """What a free, global or builtin name of the function stands for at present; MISSING if for nothing."""
+    free = function.__code__.co_freevars
+    if name in free:
+        try:
+            return (function.__closure__ or ())[free.index(name)].cell_contents
+        except ValueError:
+            return MISSING
+    for scope in (function.__globals__, getattr(function, "__builtins__")):  # noqa: B009  typeshed lacks it
+        try:
+            return scope[name]
+        except KeyError:
+            continue
+    return MISSING
+
+
+class _Meaning:
+    """What a name stood for when a function was converted, without keeping it alive.
+
+    Conversion asks only whether a name is a known module, class or function; so of a user's function its
+    code counts (each run of a factory makes a new function of it), of a module, class or builtin which it
+    is, and of data only the type.
+    """
+
+    __slots__ = ("kind", "known")
+
+    def __init__(self, value: object) -> None:
+        self.kind, identity = _identity(value)
+        try:
+            self.known: Callable[[], object] = weakref.ref(identity)
+        except TypeError:
+            self.known = lambda: identity
+
+    def holds(self, value: object) -> bool:
+        """Whether a value means the same to the conversion."""
+        kind, identity = _identity(value)
+        return kind == self.kind and self.known() is identity
+
+
+def _identity(value: object) -> tuple[str, object]:
+    if isinstance(value, types.FunctionType):
+        return "code", value.__code__
+    if value is MISSING or isinstance(value, types.ModuleType) or callable(value):
+        return "object", value
+    return "type", type(value)

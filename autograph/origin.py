@@ -1,0 +1,170 @@
+"""From generated code back to the user's: which place of the user's file a generated place stands for.
+
+In: a tree whose nodes carry the user's positions, and the same tree parsed from its printed text.
+Out: an `Origin`, kept under the generated file's name; `span_of_frame` asks it.
+What always holds: while a code object of a generated file lives, its text is in `linecache`, so tracebacks
+and debuggers show it; afterwards nothing of it is left.
+"""
+from __future__ import annotations
+
+import ast
+import collections
+import dataclasses
+import itertools
+import linecache
+import types
+import weakref
+from collections.abc import Iterable, Mapping
+
+from autograph.codes import FunctionNode, code_name
+from runtime.errors import Span
+
+# Start and end, lines from 1 and columns in bytes from 0, as nodes and instructions have them.
+Place = tuple[int, int, int, int]
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+@dataclasses.dataclass(frozen=True)
+class Origin:
+    """Where generated code comes from.
+
+    lines: generated line -> the user's place; places: the same for single expressions.
+    functions: for each user function that lives on in the generated code, both nodes (generated, user's).
+    """
+
+    lines: Mapping[int, Span]
+    places: Mapping[Place, Span]
+    functions: tuple[tuple[FunctionNode, FunctionNode], ...]
+
+
+def trace_origin(located: ast.AST, printed: ast.AST, user: FunctionNode, file: str, name: str) -> Origin:
+    """Walk two equal trees, the first with the user's positions, the second with those of the text.
+
+    user: the user's definition; it tells the user's own nested functions from generated ones.
+    name: what to call the outermost function in messages.
+    """
+    walk = _Walk(user, file)
+    walk.visit(located, printed, Span(file, user.lineno, user.col_offset, name))
+    return Origin(walk.lines, walk.places, tuple(walk.functions))
+
+
+class _Walk:
+    def __init__(self, user: FunctionNode, file: str) -> None:
+        self.file = file
+        self.lines: dict[int, Span] = {}
+        self.places: dict[Place, Span] = {}
+        self.functions: list[tuple[FunctionNode, FunctionNode]] = []
+        self.user = {_key(node): node for node in ast.walk(user)
+                     if node is not user and isinstance(node, _FUNCTIONS)}
+
+    def visit(self, located: ast.AST, printed: ast.AST, around: Span) -> None:
+        """Record this node and those within; one without a place of its own takes that around it."""
+        line = getattr(located, "lineno", None)
+        span = around
+        if line is not None:
+            span = dataclasses.replace(around, line=line, col=self._column(line, located))
+        if isinstance(printed, (ast.expr, ast.stmt)):
+            self.lines.setdefault(printed.lineno, span)
+            if isinstance(printed, ast.expr):
+                self.places[_place(printed)] = span
+        inside = span
+        if isinstance(located, _FUNCTIONS) and isinstance(printed, _FUNCTIONS):
+            mine = self._own(located)
+            if mine is not None:
+                self.functions.append((printed, mine))
+                inside = dataclasses.replace(span, function=code_name(mine))
+        if type(located) is not type(printed):
+            return
+        for field in located._fields:
+            self._field(getattr(located, field, None), getattr(printed, field, None),
+                        inside if field == "body" else span)
+
+    def _field(self, left: object, right: object, around: Span) -> None:
+        if isinstance(left, ast.AST) and isinstance(right, ast.AST):
+            self.visit(left, right, around)
+        elif isinstance(left, list) and isinstance(right, list):
+            for pair in zip(left, right, strict=False):
+                self._field(*pair, around)
+
+    def _own(self, node: FunctionNode) -> FunctionNode | None:
+        """The user's function that this node is, if any."""
+        # A thunk made round a lambda has the lambda's place, but is not it.
+        body = node.body
+        if isinstance(node, ast.Lambda) and isinstance(body, ast.Lambda) and _key(body) == _key(node):
+            return None
+        return self.user.get(_key(node))
+
+    def _column(self, line: int, node: ast.AST) -> int:
+        column = getattr(node, "col_offset", 0) or 0
+        text = linecache.getline(self.file, line)
+        if not column or text.isascii():
+            return column
+        return len(text.encode()[:column].decode(errors="ignore"))
+
+
+def _key(node: FunctionNode) -> tuple[str, int, int]:
+    return code_name(node), getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+
+
+def _place(node: ast.expr) -> Place:
+    return node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0
+
+
+# -- the register of generated files ------------------------------------------------------------
+
+_origins: dict[str, Origin] = {}
+_numbers: collections.Counter[str] = collections.Counter()
+
+
+def generated_filename(name: str) -> str:
+    """A file name for generated code, `<autograph NAME #k>`; the k-th of that name in this process."""
+    _numbers[name] += 1
+    return f"<autograph {name} #{_numbers[name]}>"
+
+
+def is_generated_file(filename: str) -> bool:
+    """Whether a code object's file name is one of generated code."""
+    return filename.startswith("<autograph ")
+
+
+def register(filename: str, text: str, origin: Origin, codes: Iterable[types.CodeType]) -> None:
+    """Keep the text and its origin for as long as any of the code objects lives."""
+    _origins[filename] = origin
+    # An entry without a time stamp is never thrown out by linecache.checkcache.
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    alive = list(codes)
+    left = [len(alive)]
+
+    def gone() -> None:
+        left[0] -= 1
+        if not left[0]:
+            _origins.pop(filename, None)
+            linecache.cache.pop(filename, None)
+
+    for code in alive:
+        weakref.finalize(code, gone).atexit = False
+
+
+def span_of_frame(frame: types.FrameType) -> Span | None:
+    """The user's place that a frame of generated code is at; None for any other frame."""
+    return span_of_instruction(frame.f_code, frame.f_lasti, frame.f_lineno)
+
+
+def span_of_traceback(traceback: types.TracebackType) -> Span | None:
+    """The user's place that a traceback entry of generated code stands for; None for any other entry."""
+    return span_of_instruction(traceback.tb_frame.f_code, traceback.tb_lasti, traceback.tb_lineno)
+
+
+def span_of_instruction(code: types.CodeType, instruction: int, line: int | None) -> Span | None:
+    """The user's place of one instruction: that of its expression where Python knows it, else of its line."""
+    origin = _origins.get(code.co_filename)
+    if origin is None:
+        return None
+    if instruction >= 0 and hasattr(code, "co_positions"):
+        position = next(itertools.islice(code.co_positions(), instruction // 2, None), None)
+        if position is not None:
+            first, last, start, end = position
+            found = origin.places.get((first, start, last, end))
+            if found is not None:
+                return found
+    return origin.lines.get(line or code.co_firstlineno)
