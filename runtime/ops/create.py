@@ -163,7 +163,7 @@ def rule_arange(*operands: Type, **keywords: Type) -> Type:
     return ndarray(dtype, (size,))
 
 
-def spaced(order: str) -> Any:
+def spaced(fn: Any, order: str) -> Any:
     """The rule of linspace and its like."""
 
     def rule(*operands: Type, **keywords: Type) -> Type:
@@ -171,35 +171,31 @@ def spaced(order: str) -> Any:
         if static_or(given.get("retstep"), False) or not is_none(given.get("device")):
             raise Unknown
         bounds = [given["start"], given["stop"]]
-        if "base" in given and not isinstance(bare(given["base"]), WeakType):
-            raise Unknown
         dtype = given_dtype(given.get("dtype"))
-        asked = [(np.dtype(float), s) if a is int else (np.dtype(a), s) for a, s in map(operand, bounds)]
-        if any(a.kind not in NUMERIC_KINDS for a, _ in asked):
-            raise Unknown
         if dtype is None:
-            dtype = spaced_dtype(
-                [a if bare(t) == WEAK_INT else operand(t)[0] for t, (a, _) in zip(bounds, asked, strict=True)]
-            )
-            if "base" in order and (dtype != FLOAT and dtype != np.complex128):
-                raise Unknown
+            samples = [sample_bound(t) for t in bounds]
+            options = {"base": sample_bound(given["base"])} if "base" in given else {}
+            dtype = np.dtype(quietly(fn, *samples, 2, **options).dtype)
         num = 50 if "num" not in given else static_int(given["num"])
-        shape = broadcast(s for _, s in asked)
-        if shape is None:
+        shape = broadcast(operand(t)[1] for t in bounds)
+        if shape is None or (num is not None and num < 0):
+            raise Unknown
+        if "base" in given and operand(given["base"])[1] != ():
             raise Unknown
         axis = normal_axis(static_or(given.get("axis"), 0), len(shape) + 1)
-        if num is not None and num < 0:
-            raise Unknown
         return ndarray(dtype, (*shape[:axis], num, *shape[axis:]), device_of(bounds))
 
     return rule
 
 
-def spaced_dtype(asked: list[Any]) -> np.dtype[Any]:
-    """The dtype that linspace gives for these bounds."""
-    start, stop = (np.ones((), a) if isinstance(a, np.dtype) else a(1) for a in asked)
-    found: np.dtype[Any] = quietly(np.linspace, start, stop, 2).dtype
-    return found
+def sample_bound(t: Type) -> Any:
+    """What stands for a bound when NumPy is asked for the dtype."""
+    asked, _ = operand(t)
+    if not isinstance(asked, np.dtype):
+        return asked(1)
+    if asked.kind not in NUMERIC_KINDS:
+        raise Unknown
+    return np.ones((), asked)
 
 
 def like(order: str) -> Any:
@@ -341,17 +337,20 @@ ROWS: tuple[OpDef, ...] = (
     twin(
         "linspace",
         "Evenly spaced numbers between two bounds.",
-        spaced("start stop num endpoint retstep dtype axis device"),
+        spaced(np.linspace, "start stop num endpoint retstep dtype axis device"),
         ulp=2,
     ),
     twin(
         "logspace",
         "Numbers spaced evenly on a logarithmic scale.",
-        spaced("start stop num endpoint base dtype axis"),
+        spaced(np.logspace, "start stop num endpoint base dtype axis"),
         ulp=8,
     ),
     twin(
-        "geomspace", "Numbers in geometric progression.", spaced("start stop num endpoint dtype axis"), ulp=8
+        "geomspace",
+        "Numbers in geometric progression.",
+        spaced(np.geomspace, "start stop num endpoint dtype axis"),
+        ulp=8,
     ),
     twin("zeros_like", "Zeros in the shape of another array.", like("a dtype order subok shape device")),
     twin("ones_like", "Ones in the shape of another array.", like("a dtype order subok shape device")),

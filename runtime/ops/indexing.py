@@ -251,7 +251,7 @@ def rule_take(
         return result(array.dtype, picked, device)
     assert axis is not None
     known = static_int(axis)
-    shape = dims(array)
+    shape = dims(array) or (1,)
     if known is None:
         return result(array.dtype, (None,) * (len(shape) - 1 + len(picked)), device)
     n = normal_axis(known, len(shape))

@@ -89,10 +89,12 @@ def rule_view(*operands: Type, **keywords: Type) -> Type:
 
 
 def rule_conj(x: Type) -> Type:
-    """conj, conjugate: a 0-d array stays one."""
+    """conj, conjugate: a 0-d array of real numbers is returned as it is."""
     a = array_of(x)
     if a.dtype.kind not in NUMERIC_KINDS:
         raise Unknown
+    if a.dtype.kind == "c":
+        return result(a.dtype, a.shape, a.device)
     return same_kind(a, a.dtype)
 
 

@@ -69,7 +69,7 @@ def python_power(base: Type, exponent: Type) -> Type:
     raise Unknown  # a negative base with a fractional exponent gives a complex number
 
 
-@functools.lru_cache(maxsize=1024)
+@functools.lru_cache(maxsize=1024, typed=True)
 def power_dtype(dtype: np.dtype[Any], exponent: Any, scalar: bool) -> np.dtype[Any] | None:
     """The dtype of `array ** number`; NumPy's operator has shortcuts that the ufunc lacks."""
     base = dtype.type(1) if scalar else np.ones(1, dtype)

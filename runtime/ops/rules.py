@@ -295,10 +295,14 @@ def quietly(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 def probe_dtype(
     fn: Callable[..., Any],
     dtypes: tuple[tuple[np.dtype[Any], int], ...],
-    options: tuple[tuple[str, Any], ...],
+    options: tuple[tuple[str, type, Any], ...],
 ) -> Any:
-    """The dtype (or tuple of dtypes) of `fn` on arrays of one element of the given dtypes and ranks."""
-    got = quietly(fn, *(np.ones((1,) * ndim, dtype) for dtype, ndim in dtypes), **dict(options))
+    """The dtype (or tuple of dtypes) of `fn` on arrays of one element of the given dtypes and ranks.
+
+    The options carry their types because the cache takes 1, 1.0 and True for the same key.
+    """
+    samples = [np.ones((1,) * ndim, dtype) for dtype, ndim in dtypes]
+    got = quietly(fn, *samples, **{name: value for name, _, value in options})
     if isinstance(got, tuple):
         return tuple(np.asarray(item).dtype for item in got)
     return np.asarray(got).dtype
@@ -308,10 +312,8 @@ def asked_dtype(fn: Callable[..., Any], *operands: ArrayType, ndim: int | None =
     """`probe_dtype` for operand types (`ndim`: rank to use instead of the operands' own)."""
     if any(a.dtype.kind not in NUMERIC_KINDS for a in operands):
         raise Unknown
-    ranks = [ndim if ndim is not None else rank(a) for a in operands]
-    return probe_dtype(
-        fn, tuple((a.dtype, n) for a, n in zip(operands, ranks, strict=True)), tuple(sorted(options.items()))
-    )
+    dtypes = tuple((a.dtype, rank(a) if ndim is None else ndim) for a in operands)
+    return probe_dtype(fn, dtypes, tuple((name, type(value), value) for name, value in options.items()))
 
 
 # -- calls ---------------------------------------------------------------------------------------
