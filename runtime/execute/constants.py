@@ -8,6 +8,7 @@ are immutable and interchangeable.
 from __future__ import annotations
 
 import builtins
+import dataclasses
 import functools
 import math
 import re
@@ -95,9 +96,15 @@ class Constants:
         value = const.value
         literal = self._literal(value)
         if literal is not None:
-            return literal
+            return dataclasses.replace(literal, literal=const)
         dotted = self._dotted(value)
         return Expr(dotted if dotted else self.bind(value, const.name or _hint(value)))
+
+    def reference(self, const: Const) -> Expr:
+        """A name for the very object, where a literal would make another one."""
+        if const.value is None or isinstance(const.value, bool):
+            return self.expression(const)
+        return Expr(self.bind(const.value, const.name or _hint(const.value)))
 
     def _dotted(self, value: Any) -> str | None:
         """A builtin or an attribute of NumPy or `math`."""

@@ -187,6 +187,11 @@ class _Writer:
 
     def _imported(self, value: Any) -> str | None:
         """The imported name of a function or class of the standard library or NumPy."""
+        owner = getattr(value, "__objclass__", None)  # a method of a built-in class
+        name = getattr(value, "__name__", "")
+        if isinstance(owner, type) and owner.__dict__.get(name) is value:
+            base = self._imported(owner)
+            return base and f"{base}.{name}"
         place = importable(value)
         if place is None or not standard(place[0]):
             return None

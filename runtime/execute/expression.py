@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from typing import Union
 
 from runtime.errors import Span
+from runtime.ir.graph import Const
 
 # Levels of precedence, loosest first, as in Python's grammar.
 (
@@ -63,6 +64,7 @@ class Expr:
     that may raise, inner ones after outer ones.  ordered: evaluating it can be observed (it may raise, read
     memory that changes, have effects), so it keeps its place among others of the kind.
     subscript: how it is written between brackets, where that differs (`1:2` for a slice).
+    literal: the constant that the text is a literal of.
     """
 
     text: str
@@ -72,6 +74,7 @@ class Expr:
     ordered: bool = False
     span: Span | None = None
     subscript: str = ""
+    literal: Const | None = None
 
     def at_least(self, level: int) -> Expr:
         """The expression, in parentheses if it binds looser than `level`."""

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from runtime.errors import Span
 from runtime.execute.blocks import WAITING, WIDTH, Line, Scope
 from runtime.execute.calls import template_of
 from runtime.execute.constants import Constants, slice_expression
 from runtime.execute.dataflow import Flow
-from runtime.execute.expression import Expr, Mark, Template, variable
+from runtime.execute.expression import ATOM, Expr, Mark, Slot, Template, variable
 from runtime.execute.names import PlanNames
 from runtime.execute.plan import PlanSource
 from runtime.execute.regions import Regions
@@ -139,6 +139,10 @@ class _Printer(Regions):
         named = [k for k in order if k in template.named or self.strays(scope, node, k)]
         free = self.flow.free(node)
         found = self.consume(scope, operands, order, named=named, now=not (waits or free), room=WIDTH)
+        for k in objects(node, template):
+            literal = found[k].literal
+            if literal is not None:
+                found[k] = self.constants.reference(literal)
         expr = template.fill(found, node.span, not free)
         if node.op in ("py.tuple", "py.slice"):
             expr = _with_subscript(node, expr, found)
@@ -188,6 +192,15 @@ class _Printer(Regions):
         self.emit([template.fill(found, node.span, True)], node.span)
         for out in node.outputs:
             scope.env[out] = expr
+
+
+def objects(node: Node, template: Template) -> Iterator[int]:
+    """Operands that must be that very object (`x is c`), or whose literal Python would warn of (`1[x]`)."""
+    for piece, following in zip(template.pieces, (*template.pieces[1:], ""), strict=True):
+        if isinstance(piece, Slot):
+            owner = piece.level == ATOM and isinstance(following, str) and following.startswith(("(", "["))
+            if owner or node.op == "py.is":
+                yield piece.index
 
 
 def _with_subscript(node: Node, expr: Expr, found: Mapping[int, Expr]) -> Expr:

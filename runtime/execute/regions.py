@@ -219,9 +219,7 @@ class Regions(Blocks, abc.ABC):
         for expr in [*captures, *fixed.values()]:
             held |= expr.reads if expr is not None else set()
         iterable = self._loop_iterable(scope, loop, moved)
-        names = self._carry_names(
-            scope, loop, moved, held | (iterable.reads if iterable is not None else set())
-        )
+        names = self._carry_names(scope, loop, moved, held, iterable)
         state: list[Expr | None] = [fixed[k] if k in fixed else variable(names[k]) for k in range(loop.count)]
         self.move(scope, [(names[k], loop.inits[k]) for k in moved], node.span)
         for k, out in enumerate(node.outputs):
@@ -247,13 +245,19 @@ class Regions(Blocks, abc.ABC):
             scope.take(operand)
         return self.expression(scope, operand)
 
-    def _carry_names(self, scope: Scope, loop: Loop, moved: Sequence[int], held: set[str]) -> dict[int, str]:
-        """The variable of each carry."""
+    def _carry_names(
+        self, scope: Scope, loop: Loop, moved: Sequence[int], held: set[str], iterable: Expr | None
+    ) -> dict[int, str]:
+        """The variable of each carry: nothing that is read later, nor by the iterable, unless it is there."""
         names: dict[int, str] = {}
         for k in moved:
             init = loop.inits[k]
             hint = loop.node.outputs[k].name or loop.params[k].name or init.name
-            names[k] = self.names.local(hint, held | set(names.values()))
+            taken = held | set(names.values())
+            names[k] = self.names.local(hint, taken)
+            reads = iterable.reads if iterable is not None else frozenset()
+            if names[k] in reads and self.expression(scope, init).text != names[k]:
+                names[k] = self.names.local(hint, taken | reads)
         return names
 
     def write_while(
