@@ -1,0 +1,135 @@
+"""The public face: `function`, `convert`, `to_code`, `do_not_convert`, `explain`.
+
+In: Python functions.  Out: functions that do the same, and what was made of them.
+What always holds: a call does what the plain function does; what can't be converted or traced is run
+by Python itself (an error under `strict=True`).
+"""
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar, cast, overload
+
+from autograph.check import run_checked
+from autograph.convert import converted
+from autograph.operators.calls import SourceHooks, call
+from autograph.operators.registry import mark_do_not_convert
+from autograph.source import source_of
+from runtime.api import InputSignature, make_function
+from runtime.config import settings
+from runtime.errors import SourceNotFound
+from runtime.function.polymorphic import P, PolymorphicFunction, R, Tracer
+from runtime.function.prefixed import unwrapped
+from runtime.trace.api import trace_call
+from runtime.trace.record import Argument, TraceResult
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@overload
+def function(f: Callable[P, R], *, input_signature: InputSignature | None = ..., reduce_retracing: bool = ...,
+             strict: bool | None = ..., check: bool = ...) -> PolymorphicFunction[P, R]: ...
+@overload
+def function(f: None = None, *, input_signature: InputSignature | None = ..., reduce_retracing: bool = ...,
+             strict: bool | None = ..., check: bool = ...
+             ) -> Callable[[Callable[P, R]], PolymorphicFunction[P, R]]: ...
+def function(f: Any = None, *, input_signature: InputSignature | None = None, reduce_retracing: bool = True,
+             strict: bool | None = None, check: bool = False) -> Any:
+    """Run calls of `f` as graphs; use it as a decorator, with or without options.
+
+    f: a function, method, `functools.partial` or object with `__call__` whose source is at hand.
+    input_signature: a `TensorSpec` per argument (in order, or by name); calls with others are refused.
+    reduce_retracing: generalise traces when calls differ only in array sizes or in Python numbers.
+    strict: raise where something would be left to plain Python (default: the setting `strict`).
+    check: run the plain function beside each call, on copies, and raise CheckError at any difference.
+
+    Raises SourceNotFound where there is no Python source, GeneratorError for generators and coroutines.
+
+    >>> import numpy as np
+    >>> @function
+    ... def clipped_sum(x, limit):
+    ...     total = 0.0
+    ...     for value in x:
+    ...         if value > limit:
+    ...             value = limit
+    ...         total += value
+    ...     return total
+    """
+    def decorate(original: Any) -> Any:
+        if isinstance(original, (staticmethod, classmethod)):
+            return type(original)(decorate(original.__func__))
+        source_of(_function_in(original, "function"))  # what has no source is refused here, not when called
+        return make_function(original, _source_tracer, inline=_inline, input_signature=input_signature,
+                             reduce_retracing=reduce_retracing, strict=strict,
+                             around=run_checked if check else None)
+    return decorate if f is None else decorate(f)
+
+
+def convert(f: F) -> F:
+    """The function with its control flow in functional form; it runs as Python code, untraced.
+
+    A decorator, too.  Raises ConversionRefused for constructs that are not rewritten, SourceNotFound and
+    GeneratorError as `function` does.
+    """
+    made: Any
+    if isinstance(f, types.MethodType):
+        made = types.MethodType(convert(f.__func__), f.__self__)
+    else:
+        made = converted(_function_in(f, "convert")).function
+    return cast(F, made)
+
+
+def to_code(f: Callable[..., Any]) -> str:
+    """The source that `f` is rewritten to: what is traced."""
+    return str(converted(_function_in(f, "to_code")).source)
+
+
+@overload
+def do_not_convert(f: F) -> F: ...
+@overload
+def do_not_convert(f: None = None) -> Callable[[F], F]: ...
+def do_not_convert(f: Any = None) -> Any:
+    """Mark a function: converted code calls it as plain Python, at run time.  A decorator."""
+    return mark_do_not_convert if f is None else mark_do_not_convert(f)
+
+
+def explain(f: Callable[..., Any]) -> str:
+    """What became of a function: its traces, why each was made, what it relies on, what Python runs."""
+    if isinstance(f, types.MethodType):
+        return explain(f.__func__)
+    if isinstance(f, PolymorphicFunction):
+        return f.explain()
+    return f"{getattr(f, '__qualname__', f)!r} is plain Python: it was not given to ag.function"
+
+
+def _function_in(f: Any, name: str) -> types.FunctionType:
+    """The Python function inside a callable; SourceNotFound where there is none."""
+    inside, _, _ = unwrapped(f)
+    if isinstance(inside, types.FunctionType):
+        return inside
+    kind = "a class" if isinstance(inside, type) else f"a {type(inside).__name__}"
+    fix = "give it a method of the class" if isinstance(inside, type) else "give it a function that calls it"
+    if inspect.isroutine(inside) or isinstance(inside, type):
+        what = f"{getattr(inside, '__qualname__', inside)!s} has no Python source of a function"
+    else:
+        what = f"{inside!r} is not a function"
+    raise SourceNotFound(what, why=f"ag.{name} was given {kind}", fix=fix)
+
+
+def _source_tracer(python: Callable[..., Any]) -> Tracer:
+    """The tracer that converts the function before it is traced."""
+    def trace(positional: Sequence[Argument], keywords: Mapping[str, Argument], *, name: str, strict: bool,
+              volatile: frozenset[Any]) -> TraceResult:
+        assert isinstance(python, types.FunctionType)
+        converted(python)  # a refusal concerns all calls: it must come out as what it is
+        hooks = SourceHooks(python)
+        return trace_call(lambda *args, **kwargs: hooks.twin(python)(*args, **kwargs), positional, keywords,
+                          name=name, hooks=hooks, strict=strict, volatile=volatile,
+                          unroll_limit=settings.unroll_limit)
+    return trace
+
+
+def _inline(python: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call inside another trace: traced into, or recorded, as calls of plain functions are."""
+    return call(python, *args, **kwargs)
