@@ -56,6 +56,8 @@ def reduced_shape(shape: Shape, axis: Type | None, keepdims: bool) -> Shape:
         static_int(axis)  # a traced tuple of axes says nothing of the rank
         rest = len(shape) if keepdims else len(shape) - 1
         return (None,) * rest
+    if not shape and known in (0, -1):  # NumPy lets a 0-d array pass for a vector here
+        return ()
     axes = normal_axes(known, len(shape))
     return tuple(1 if i in axes else n for i, n in enumerate(shape) if keepdims or i not in axes)
 

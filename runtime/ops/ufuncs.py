@@ -43,8 +43,6 @@ def operand(t: Type) -> tuple[Asked, Shape]:
     """How an operand takes part in promotion, and its shape."""
     if isinstance(t, StaticType):
         weak = type_of(t.value)
-        if isinstance(weak, WeakType) and weak.kind == "int" and not -(2**63) <= t.value < 2**63:
-            raise Unknown
         t = t if isinstance(weak, TupleType) else weak
     if isinstance(t, WeakType):
         return {"bool": BOOL, "int": int, "float": float, "complex": complex}[t.kind], ()
@@ -52,6 +50,11 @@ def operand(t: Type) -> tuple[Asked, Shape]:
     if got.dtype.kind not in "biufcmM":
         raise Unknown
     return got.dtype, got.shape
+
+
+def fits(t: Type) -> bool:
+    """Whether a Python int is known to be in the range of NumPy's default int."""
+    return isinstance(t, StaticType) and -(2**63) <= t.value < 2**63
 
 
 @functools.lru_cache(maxsize=4096)
@@ -106,12 +109,9 @@ def elementwise(ufunc: np.ufunc, raises: bool) -> Rule:
         if len(operands) < ufunc.nin:
             raise Unknown
         asked, shapes = zip(*map(operand, operands), strict=True)
-        if (
-            asked == (int,)
-            and not isinstance(operands[0], StaticType)
-            and not weak_int_is_precise(ufunc, raises)
-        ):
-            raise Unknown
+        if len(asked) == 1 and asked[0] is int and not fits(operands[0]):
+            if not weak_int_is_precise(ufunc, raises):
+                raise Unknown
         device = device_of(operands)
         casts = "same_kind" if casting is None else static(casting)
         dtypes = resolved(ufunc, asked, given_dtype(dtype), casts)
@@ -120,6 +120,8 @@ def elementwise(ufunc: np.ufunc, raises: bool) -> Rule:
             if mask.dtype != BOOL:
                 raise Unknown
             shapes = (*shapes, mask.shape)
+            if not raises and any(s is None or None in s for s in shapes):
+                raise Unknown  # whether the mask fits is for run time to say
         outs = given_outputs(out, ufunc.nout)
         shape = broadcast(shapes)
         positive = any(s for s in shapes)

@@ -42,7 +42,7 @@ def xs(rng: random.Random) -> Any:
 
 
 def bound(rng: random.Random) -> Any:
-    return rng.choice((None, 0, 1.5, -1, np.float32(1), o.array(rng), 300))
+    return rng.choice((None, 0, 1.5, -1, np.float32(1), o.array(rng), 300, 2**70))
 
 
 def start(rng: random.Random) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import os
 import random
 import warnings
 from typing import Any
@@ -22,7 +23,7 @@ from runtime.types import OBJECT, ArrayType, ObjectType, StaticType, TupleType, 
 from tests.ops.samples import maker
 
 NUMPY_ROWS = [op for family in table.FAMILIES if family is not python for op in family.ROWS]
-TRIES = 150
+TRIES = int(os.environ.get("OP_SAMPLES", "100"))
 
 
 def ids(op: OpDef) -> str:
