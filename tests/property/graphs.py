@@ -66,6 +66,8 @@ def snapshot(value: Any, depth: int = 6) -> Any:
         return "scalar", value.dtype.str, value.tobytes()
     if isinstance(value, (list, tuple)):
         return type(value).__name__, tuple(snapshot(v, depth - 1) for v in value) if depth else ...
+    if isinstance(value, dict):
+        return "dict", snapshot(tuple(value.items()), depth)
     # A bound method's repr has an address in it, which differs from run to run.
     return type(value).__name__, value.__name__ if callable(value) else repr(value)
 
@@ -154,7 +156,16 @@ class Maker:
     def fill(self, builder: Builder, scope: list[Operand], size: int, depth: int) -> None:
         """Append about `size` nodes; `scope` gets what they define."""
         steps = [self.binary] * 6 + [self.unary] * 3 + [self.reduce, self.compare, self.python, self.effect]
-        steps += [self.item, self.in_place, self.list_op, self.divide, self.bound, self.unpack]
+        steps += [
+            self.item,
+            self.in_place,
+            self.list_op,
+            self.divide,
+            self.bound,
+            self.unpack,
+            self.out,
+            self.hashed,
+        ]
         for _ in range(size):
             if depth and self.random.random() < 0.2:
                 self.random.choice((self.cond, self.while_loop, self.for_loop))(builder, scope, depth - 1)
@@ -193,6 +204,10 @@ class Maker:
         op = self.random.choice(("py.tuple", "py.tuple", "py.not", "py.is", "py.call"))
         if op == "py.call":
             self.add(builder, scope, op, (Const(snapshot), a))
+        elif op == "py.is":
+            # Whether equal numbers or strings are one object is up to the Python that runs.
+            one = a if isinstance(a, Value) and not isinstance(a.type, WeakType) else Const(None)
+            self.add(builder, scope, op, (one, b if isinstance(b, Value) else Const(None)))
         elif op == "py.not" and not single(a.type):
             self.add(builder, scope, "py.tuple", (a,))
         else:
@@ -239,6 +254,25 @@ class Maker:
             self.add(builder, scope, "setitem", (target, Const(0), self.pick(scope, single)))
         else:
             self.add(builder, scope, self.random.choice(IN_PLACE), (target, self.pick(scope, single)))
+
+    def out(self, builder: Builder, scope: list[Operand]) -> None:
+        """A ufunc that writes into an array."""
+        target = self.pick(scope, is_array)
+        if is_array(target.type):
+            operands = self.pick(scope, lambda t: t == target.type), self.pick(scope, single_number)
+            self.add(builder, scope, self.random.choice(("np.add", "np.maximum")), operands, out=target)
+
+    def hashed(self, builder: Builder, scope: list[Operand]) -> None:
+        """Dicts, sets and membership, with keys that can be hashed."""
+        key, value = self.pick(scope, single_number), self.pick(scope)
+        holder = self.pick(scope, lambda t: t in (ObjectType(dict), ObjectType(set)))
+        if not isinstance(holder, Value):
+            made = ("py.dict", (key, value, Const("k"), value)), ("py.set", (key, Const(1)))
+            self.add(builder, scope, *self.random.choice(made))
+        elif holder.type == ObjectType(dict) and self.random.random() < 0.6:
+            self.add(builder, scope, "setitem", (holder, key, value))
+        else:
+            self.add(builder, scope, "py.contains", (key, holder))
 
     def list_op(self, builder: Builder, scope: list[Operand]) -> None:
         found = self.pick(scope, lambda t: t == ObjectType(list))
@@ -380,6 +414,10 @@ class Maker:
 def numeric(t: Type) -> bool:
     """Whether arithmetic is likely to work."""
     return isinstance(t, WeakType) or (isinstance(t, ArrayType) and t.dtype.kind in "bif")
+
+
+def single_number(t: Type) -> bool:
+    return numeric(t) and single(t)
 
 
 def what_is(operand: Operand) -> Type:
