@@ -351,6 +351,7 @@ ROWS: tuple[OpDef, ...] = (
         "Numbers in geometric progression.",
         spaced(np.geomspace, "start stop num endpoint dtype axis"),
         ulp=8,
+        cupy=False,
     ),
     twin("zeros_like", "Zeros in the shape of another array.", like("a dtype order subok shape device")),
     twin("ones_like", "Ones in the shape of another array.", like("a dtype order subok shape device")),

@@ -230,6 +230,6 @@ ROWS: tuple[OpDef, ...] = (
     twin("vsplit", "An array cut along the first axis.", splitting(lambda ndim: 0)),
     twin("dsplit", "An array cut along the third axis.", splitting(lambda ndim: 2)),
     twin("append", "Values added at the end.", rule_append),
-    twin("insert", "Values put before given positions.", rule_insert),
+    twin("insert", "Values put before given positions.", rule_insert, cupy=False),
     twin("delete", "Elements at given positions left out.", rule_delete),
 )

@@ -166,9 +166,7 @@ def caller(name: str) -> Callable[..., Any]:
 
 
 # Methods of NumPy arrays that CuPy arrays lack.
-NOT_IN_CUPY = frozenset(
-    {"getfield", "setfield", "setflags", "resize", "byteswap", "to_device", "dumps", "tofile", "dump"}
-)
+NOT_IN_CUPY = frozenset({"getfield", "setfield", "setflags", "resize", "to_device"})
 
 
 def _row(name: str, doc: str, rule: Rule | None, **facts: Any) -> OpDef:

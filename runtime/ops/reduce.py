@@ -177,6 +177,7 @@ class Line:
     method: bool = True
     ulp: int = 0
     aliases: tuple[str, ...] = ()
+    cupy: bool = True
 
 
 REDUCTIONS: tuple[Line, ...] = (
@@ -224,10 +225,10 @@ RUNNING: tuple[Line, ...] = (
 )
 
 QUANTILES = (
-    ("percentile", "Percentile over axes."),
-    ("quantile", "Quantile over axes."),
-    ("nanpercentile", "Percentile over axes, NaN left out."),
-    ("nanquantile", "Quantile over axes, NaN left out."),
+    ("percentile", "Percentile over axes.", True),
+    ("quantile", "Quantile over axes.", True),
+    ("nanpercentile", "Percentile over axes, NaN left out.", False),
+    ("nanquantile", "Quantile over axes, NaN left out.", False),
 )
 
 
@@ -243,7 +244,7 @@ def _row(line: Line, rule: Rule) -> OpDef:
         path=f"numpy.{line.name}",
         captures=captures,
         method=line.name if line.method else None,
-        cupy=f"cupy.{line.name}",
+        cupy=f"cupy.{line.name}" if line.cupy else None,
         ulp=line.ulp,
     )
 
@@ -251,6 +252,6 @@ def _row(line: Line, rule: Rule) -> OpDef:
 ROWS: tuple[OpDef, ...] = (
     *(_row(line, reduction(getattr(np, line.name), line.order)) for line in REDUCTIONS),
     *(_row(line, running(getattr(np, line.name), line.order)) for line in RUNNING),
-    *(_row(Line(name, doc, "", method=False, ulp=4), any_value) for name, doc in QUANTILES),
+    *(_row(Line(name, doc, "", method=False, ulp=4, cupy=cupy), any_value) for name, doc, cupy in QUANTILES),
     _row(Line("average", "Weighted mean over axes.", "", method=False, ulp=4), exact(rule_average)),
 )

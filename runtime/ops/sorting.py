@@ -164,6 +164,8 @@ def rule_histogram(a: Type, bins: Type | None = None) -> Type:
     """histogram: counts and edges, for a number of bins."""
     array = numeric_array(a)
     count = 10 if bins is None else static_int(bins)
+    if array.device != "cpu":  # CuPy has its own dtype of edges
+        raise Unknown
     _, edges = asked_dtype(np.histogram, array, ndim=1)
     size = None if count is None else count + 1
     return tuple_of(ndarray(INTP, (count,), array.device), ndarray(edges, (size,), array.device))

@@ -1,0 +1,148 @@
+"""The op table as a whole: paths, printed forms, look-ups, claims about CuPy, cost of importing it."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import importlib
+import json
+import operator
+import pathlib
+import random
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from runtime.errors import GraphError
+from runtime.ir.opdef import EFFECT, PURE, WRITE, OpDef
+from runtime.ops.table import BY_CALLABLE, BY_METHOD, OPS, row
+from tests.ops.samples import maker
+from tests.ops.test_types import NUMPY_ROWS, attempt, ids
+
+SPEC = pathlib.Path(__file__).parent.parent / "standin" / "cupy_spec.json"
+
+
+def resolve(path: str) -> Any:
+    """The object at a dotted path."""
+    module, *names = path.split(".")
+    return functools.reduce(getattr, names, importlib.import_module(module))
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two results can't be told apart."""
+    if isinstance(a, (tuple, list)):
+        return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, (np.ndarray, np.generic)):
+        return type(a) is type(b) and a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+    return type(a) is type(b) and (a == b or (a != a and b != b))
+
+
+def test_every_numpy_row_is_complete() -> None:
+    for op in OPS.values():
+        assert op.doc.strip(), op.name
+        assert op.effect in (PURE, WRITE, EFFECT), op.name
+        assert op.domain[0] < op.domain[1] and op.ulp >= 0, op.name
+        assert (
+            op.source is not None
+            or op.path is not None
+            or op.method is not None
+            or op.name[:2] in ("py", "ra")
+        ), op.name
+
+
+def test_unknown_names_are_refused() -> None:
+    with pytest.raises(GraphError, match="no op is named 'np.sinus'"):
+        row("np.sinus")
+    assert row("np.sin") is OPS["np.sin"]
+
+
+def test_lookups() -> None:
+    assert BY_CALLABLE[np.abs] is row("np.absolute")
+    assert BY_CALLABLE[np.linalg.solve] is row("np.linalg.solve")
+    assert BY_CALLABLE[np.amax] is row("np.max")
+    assert BY_METHOD["sum"] is row("np.sum")
+    assert BY_METHOD["reshape"] is row("nd.reshape")
+    assert BY_METHOD["conj"] is row("nd.conj")
+
+
+def test_every_ufunc_has_a_row() -> None:
+    ufuncs = {f for f in vars(np).values() if isinstance(f, np.ufunc)}
+    assert ufuncs <= set(BY_CALLABLE)
+
+
+def test_every_array_method_has_a_row_but_those_that_touch_files() -> None:
+    methods = {n for n in dir(np.ndarray) if not n.startswith("_") and callable(getattr(np.ndarray, n))}
+    assert methods - set(BY_METHOD) == {"dump", "tofile"}
+
+
+@pytest.mark.parametrize("op", [op for op in OPS.values() if op.path], ids=ids)
+def test_paths_lead_to_the_callable(op: OpDef) -> None:
+    assert op.path is not None
+    assert resolve(op.path) is op.run
+    assert op.run in op.captures
+
+
+@pytest.mark.parametrize("op", [op for op in NUMPY_ROWS if op.source], ids=ids)
+def test_printed_form_does_what_run_does(op: OpDef) -> None:
+    rng = random.Random(op.name + " source")
+    make, compared = maker(op), 0
+    assert op.source is not None
+    statement = op.effect == WRITE
+    text = op.source.format("a", "b", "c")
+    for _ in range(60):
+        args, kwargs = make(rng)
+        expected = attempt(op, args, kwargs)
+        names = dict(zip("abc", copy.deepcopy(args), strict=False))
+        target = copy.deepcopy(args)
+
+        def printed(names: dict[str, Any] = names) -> Any:
+            exec(text if statement else f"result = {text}", names)
+            return names["a"] if statement else names["result"]
+
+        got = attempt(OpDef(name="printed", doc="", rule=None, run=lambda run=printed: run()), (), {})
+        if isinstance(expected, Exception):
+            assert type(got) is type(expected)
+            continue
+        compared += 1
+        if op.rule is None:  # no result: compare what it wrote
+            operator.setitem(*target)
+            expected = target[0]
+        assert same(expected, got), (text, args, expected, got)
+    assert compared
+
+
+def cupy_spec() -> dict[str, Any]:
+    if not SPEC.exists():
+        pytest.skip("no record of CuPy's functions")
+    found: dict[str, Any] = json.loads(SPEC.read_text())
+    return found
+
+
+def test_claims_about_cupy_agree_with_its_record() -> None:
+    spec = cupy_spec()
+    functions = set(spec["functions"]) | set(spec["ufuncs"])
+    for op in NUMPY_ROWS:
+        family, _, name = op.name.partition(".")
+        if family == "np" and "." not in name:
+            assert (op.cupy is not None) == (name in functions), op.name
+            assert op.cupy in (None, f"cupy.{name}"), op.name
+        if family == "nd":
+            assert (op.cupy is not None) == (name in spec["ndarray"]), op.name
+
+
+def test_importing_the_table_is_quick() -> None:
+    """Beyond NumPy, the table costs little: commands and short programs import it."""
+    code = "import numpy, time; t = time.perf_counter(); import runtime.ops.table; print(time.perf_counter() - t)"
+    root = pathlib.Path(__file__).parent.parent.parent
+    best = min(
+        float(
+            subprocess.run(
+                [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True
+            ).stdout
+        )
+        for _ in range(3)
+    )
+    assert best < 0.3  # 0.06 s on an idle machine
