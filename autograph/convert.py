@@ -18,6 +18,7 @@ from typing import Any
 
 import gast
 
+from autograph.codes import walk
 from autograph.load import Generated, bind, load
 from autograph.names import Names, names_in
 from autograph.passes.context import Context, Conversion
@@ -108,8 +109,9 @@ class Converted:
     def cells(self) -> dict[str, types.CellType]:
         """The original's own cells, ready for `bind`: those of `boxed_free` names stand in a box."""
         cells = dict(zip(self.original.__code__.co_freevars, self.original.__closure__ or (), strict=True))
-        boxes = {name: types.CellType(Cell(name, cell=cells[name])) for name in self.boxed_free if name in cells}
-        return {**cells, **boxes}
+        for name in self.boxed_free & cells.keys():
+            cells[name] = types.CellType(Cell(name, cell=cells[name]))
+        return cells
 
     @functools.cached_property
     def function(self) -> types.FunctionType:
@@ -166,18 +168,22 @@ def _generated(function: types.FunctionType, pipeline: Pipeline) -> Generated:
     for entry in known:
         if entry.holds(function, pipeline):
             if isinstance(entry.result, ConversionRefused):
-                raise entry.result.with_traceback(None)
+                raise _again(entry.result)
             return entry.result
     source = source_of(function)
     seen: dict[str, _Meaning] = {}
     try:
         result = _convert(source, pipeline, seen)
     except ConversionRefused as refusal:
-        refusal.__traceback__ = refusal.__context__ = None
-        known[:] = [*known[1 - _KEPT:], _Entry(pipeline, seen, refusal)]
+        known[:] = [*known[1 - _KEPT:], _Entry(pipeline, seen, _again(refusal))]
         raise
     known[:] = [*known[1 - _KEPT:], _Entry(pipeline, seen, result)]
     return result
+
+
+def _again(refusal: ConversionRefused) -> ConversionRefused:
+    """The same refusal without a traceback, which would keep the frames that it went through alive."""
+    return type(refusal)(refusal.what, span=refusal.span, why=refusal.why, fix=refusal.fix)
 
 
 def _entries_of(code: types.CodeType) -> list[_Entry]:
@@ -196,7 +202,8 @@ def _convert(source: Source, pipeline: Pipeline, seen: dict[str, _Meaning]) -> G
     used = names_in(source.definition)
     names = Names(used)
     ag = "ag"
-    if ag in used and (ag in source.function.__code__.co_varnames or look_up(ag) is not namespace()):
+    bound = any(ag in (*code.co_varnames, *code.co_cellvars) for code in walk(source.function.__code__))
+    if ag in used and (bound or look_up(ag) is not namespace()):
         ag = names.fresh("ag__")
     context = Context(look_up, MISSING, source.file, ag, names)
     result = pipeline(source.node, context)

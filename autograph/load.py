@@ -86,7 +86,8 @@ def bind(generated: Generated, original: types.FunctionType, namespace: object, 
          kwdefaults: dict[str, Any] | None) -> types.FunctionType:
     """A function over the generated code with these globals, cells and defaults, otherwise like `original`.
 
-    cells: by name; those of `generated.boxed_free` names hold a box.  namespace: what generated code calls `ag`.
+    cells: by name; those of `generated.boxed_free` names hold a box.
+    namespace: what generated code calls `ag`.
     """
     missing = [name for name in generated.freevars if name not in cells]
     if missing:

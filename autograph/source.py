@@ -140,7 +140,7 @@ def _parsed(filename: str, module: dict[str, object]) -> _File | None:
 
 def _source(function: types.FunctionType, node: FunctionNode, lines: list[str]) -> Source:
     code = function.__code__
-    start, end = first_line(node), node.end_lineno or node.lineno
+    start, end = code.co_firstlineno, node.end_lineno or node.lineno
     if isinstance(node, ast.Lambda):
         text = ast.get_source_segment("".join(lines), node) or ""
     else:

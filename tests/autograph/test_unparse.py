@@ -95,8 +95,9 @@ def collatz(n):
 
 
 @pytest.mark.parametrize("text", [
-    "x[()]", "x[1,]", "x[(1, 2):3]", "f(x for x in y)", "f(*a, **c)", "-x ** -y ** z", "(-x) ** 2", "(3).real",
-    "not a == b", "lambda: (yield)", "lambda *, a=1, **k: a", "(a if b else c) if d else e", "f'{(lambda: 1)()}'",
+    "x[()]", "x[1,]", "x[(1, 2):3]", "f(x for x in y)", "f(*a, **c)", "-x ** -y ** z", "(-x) ** 2",
+    "(3).real", "not a == b", "lambda: (yield)", "lambda *, a=1, **k: a", "(a if b else c) if d else e",
+    "f'{(lambda: 1)()}'",
     "f'{ {1: 2}[1]}'", "f'{x!r:>{w}} {{}} {d[\"a\"]} \\n'", "x = yield", "for x, in y, z:\n    pass",
     "with ((a, b)):\n    pass", "(x): int = 3", "del (a, b), c", "1e309", "a - (b - c)", "(a, b) == c",
     "a and (b or c) and not d", "await x ** 2", "[*a, b]", "{**a, 'b': 1}", "(y := f(x))", "f(y := 1)",
@@ -123,7 +124,8 @@ def test_exception_groups() -> None:
     assert unparse(ast.parse(text)) == text
 
 
-@pytest.mark.parametrize("value", ['"""', 'a"""b"""', 'x"', "\\", '\\"', '\\"""', "a\rb\x00\t\n  c\ud800", "é\u2028"])
+@pytest.mark.parametrize("value", [
+    '"""', 'a"""b"""', 'x"', "\\", '\\"', '\\"""', "a\rb\x00\t\n  c\ud800", "é\u2028"])
 def test_docstrings_survive(value: str) -> None:
     tree = ast.parse(f"def f():\n    {value!r}")
     assert same(ast.parse(unparse(tree)), tree)
