@@ -17,7 +17,6 @@ from autograph.operators.containers import (
     list_comp,
     set_,
     set_comp,
-    spread,
     unpack,
 )
 from autograph.operators.logic import and_, in_, is_, is_not, not_, not_in, or_
@@ -101,7 +100,6 @@ __all__ = [
     "set_",
     "set_comp",
     "settings",
-    "spread",
     "to_code",
     "unbound",
     "unpack",

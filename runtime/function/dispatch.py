@@ -39,7 +39,6 @@ class _Miss(enum.Enum):
 MISS = _Miss.MISS
 _IDENTITY = (bool, type(None), type(Ellipsis), type(NotImplemented), type, enum.Enum, _types.FunctionType,
              _types.BuiltinFunctionType, _types.ModuleType, np.ufunc)
-_ERRORS = (AttributeError, LookupError, TypeError, ValueError)
 _WEAK: dict[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
 
 
@@ -48,7 +47,7 @@ class _Conditions:
 
     def __init__(self) -> None:
         self.names: dict[str, Any] = {"MISS": MISS, "ndarray": np.ndarray, "describes": describes,
-                                      "same_static": same_static, "ERRORS": _ERRORS}
+                                      "same_static": same_static}
         self.texts: list[str] = []
 
     def name(self, value: Any) -> str:
@@ -154,7 +153,8 @@ def entry_source(signature: Signature, guards: tuple[Guard, ...],
         lines.append(f"{indent}if not (" + f"\n{indent}        and ".join(conditions.texts) + "):")
         lines.append(f"{indent}    return MISS")
         if guards:
-            lines += ["    except ERRORS:", "        return MISS"]
+            # Looking may run the user's code (a property); whatever it raises, the call will raise again.
+            lines += ["    except Exception:", "        return MISS"]
     lines.append(f"    return {call.format(values=passed)}")
     return "\n".join(lines) + "\n", conditions.names
 

@@ -220,7 +220,7 @@ class PolymorphicFunction(Generic[P, R]):
         """Count that the guarded place changed; two traces that notice the same change count it once."""
         try:
             now = argument_type(guard.path.read(values))
-        except (AttributeError, LookupError, TypeError, ValueError):
+        except Exception:  # looking may run the user's code, a property for one
             now = UNBOUND
         times, before = self._changes.get(guard.path.key, (0, None))
         if before != now:

@@ -31,8 +31,8 @@ def unwrapped(callable_: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
         elif isinstance(inside, types.MethodType):
             prefix, inside = (inside.__self__, *prefix), inside.__func__
         else:
-            call = None if isinstance(inside, type) else inspect.getattr_static(type(inside), "__call__", None)
-            if not isinstance(call, (types.FunctionType, PolymorphicFunction)):
+            call = inspect.getattr_static(type(inside), "__call__", None)
+            if isinstance(inside, type) or not isinstance(call, (types.FunctionType, PolymorphicFunction)):
                 break
             prefix, inside = (inside, *prefix), call
     return inside, prefix, keywords

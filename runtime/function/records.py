@@ -38,7 +38,7 @@ class TraceRecord:
 
     def failed_guards(self, values: Sequence[Any]) -> list[Guard]:
         """The guards that do not hold now."""
-        return [g for g in self.concrete.guards if not g.holds(values)] if self.concrete is not None else []
+        return [g for g in self.concrete.guards if not _holds(g, values)] if self.concrete is not None else []
 
     def holds(self, values: Sequence[Any]) -> bool:
         """Whether everything the trace relies on still holds."""
@@ -51,6 +51,13 @@ class TraceRecord:
             lines.append(f"  runs as plain Python: {self.plain}")
             return "\n".join(lines)
         return "\n".join(lines + str(self.concrete).splitlines()[1:])
+
+
+def _holds(guard: Guard, values: Sequence[Any]) -> bool:
+    try:
+        return guard.holds(values)
+    except Exception:  # the user's property or __getattr__; the function itself will raise it
+        return False
 
 
 def generalise(exact: Signature, group: Sequence[TraceRecord]) -> Signature:

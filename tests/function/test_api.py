@@ -73,8 +73,9 @@ def test_with_and_without_options():
 
 def test_every_kind_of_callable():
     model = Model(3)
-    callables = [model.shifted, functools.partial(model.shifted, by=5), functools.partial(Model.shifted, model),
-                 model, functools.partial(functools.partial(Model.shifted, model), by=2), lambda x: x + 1]
+    callables = [model.shifted, functools.partial(model.shifted, by=5),
+                 functools.partial(Model.shifted, model), model,
+                 functools.partial(functools.partial(Model.shifted, model), by=2), lambda x: x + 1]
     for plain in callables:
         f = ag.function(plain)
         assert f.python_function is plain
