@@ -29,7 +29,7 @@ def template_of(node: Node, row: OpDef, constants: Constants, device: str = "cpu
         return _raise(node)
     if node.op in DISPLAYS and (node.inputs or node.op != "py.set"):
         return _display(node)
-    if node.attr("form") == "method":
+    if node.attr("form") == "method" or (row.method and row.source is None and row.path is None):
         name = row.method or (row.path or row.name).rpartition(".")[2]
         return call_template([Slot(0, ATOM), f".{name}("], _arguments(node, 1))
     if row.source is not None:

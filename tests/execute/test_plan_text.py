@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -525,3 +527,29 @@ def f(a, xs):
 """,
         (np.float64(1), [1]),
     )
+
+
+def test_array_methods() -> None:
+    r = Region(x=VECTOR)
+    (x,) = r.params
+    r.add("nd.sort", x)
+    y = r.add("nd.astype", x, np.float32, keywords={"copy": False})
+    check(
+        r.graph(y, name="f"),
+        """
+def f(x):
+    x.sort()
+    return x.astype(np.float32, copy=False)
+""",
+        (np.array([3.0, 1.0]),),
+    )
+
+
+def test_many_nodes_are_printed_in_reasonable_time() -> None:
+    r = Region(x=VECTOR)
+    values = list(r.params)
+    for k in range(4000):
+        values.append(r.add("add", values[-1], values[max(0, len(values) - 3)], type=VECTOR))
+    began = time.perf_counter()
+    text(r.graph(values[-1], name="f"))
+    assert time.perf_counter() - began < 10
