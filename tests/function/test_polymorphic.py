@@ -403,3 +403,21 @@ def test_tracing_keeps_no_argument_alive(make):
         assert gone() is None
     finally:
         gc.enable()
+
+
+def test_guard_that_raises_is_a_guard_that_fails(make):
+    class Box:
+        broken = False
+
+        @property
+        def w(self):
+            if self.broken:
+                raise RuntimeError("the user's own")
+            return 1
+
+    box = Box()
+    f, tracer = make(lambda b: 0)
+    tracer.guards = (Guard(Path(0, (("attr", "w"),), "b.w"), StaticType(1), "b.w"),)
+    f(box)
+    box.broken, tracer.guards = True, ()
+    assert f(box) == 0 and len(tracer.calls) == 2
