@@ -12,19 +12,31 @@ from runtime import pyops
 from runtime.functional import cond, for_loop
 from runtime.trace import items
 from runtime.trace.core import active, is_static
-from runtime.trace.values import Traced
+from runtime.trace.values import Star, Traced
 
 
 def list_(*values: Any) -> Any:
     """`[*values]`."""
     trace = active()
-    return list(values) if trace is None else items.new_list(trace, values)
+    if trace is None:
+        return list(values)
+    if not any(isinstance(v, Star) for v in values):
+        return items.new_list(trace, values)
+    out = items.new_list(trace, ())
+    for v in values:
+        if isinstance(v, Star):
+            out.extend(v.value)
+        else:
+            out.append(v)
+    return out
 
 
 def set_(*values: Any) -> Any:
     """`{*values}`."""
     trace = active()
-    return set(values) if trace is None else items.new_set(trace, values)
+    if trace is None:
+        return set(values)
+    return trace.protocol.call(set, (list_(*values),), {})
 
 
 def dict_(pairs: Any = (), **named: Any) -> Any:
@@ -49,9 +61,11 @@ def dict_merge(*parts: Any) -> Any:
     return result
 
 
-def unpack(value: Any, before: int, after: int | None = None) -> Any:
-    """The items of `a, b = value` (before=2) or of `a, *rest, b = value` (before=1, after=1)."""
+def unpack(value: Any, before: int | None = None, after: int | None = None) -> Any:
+    """The items of `a, b = value` (before=2), of `a, *rest, b = value` (before=1, after=1), or of `f(*value)`."""
     trace = active()
+    if before is None:
+        return _spread(value)
     if trace is not None:
         done = trace.protocol.unpack(value, before, after)
         if done is not None:
@@ -59,12 +73,13 @@ def unpack(value: Any, before: int, after: int | None = None) -> Any:
     return pyops.unpack(value, before, after)
 
 
-def spread(value: Any) -> Any:
-    """The items of `*value` in a call or a display."""
+def _spread(value: Any) -> Any:
+    """The items of `*value`; while tracing, a marker where their number isn't known."""
     trace = active()
     if trace is None or not isinstance(value, Traced):
         return value
-    return tuple(iter(value))
+    found = items.known_items(trace, value)
+    return (Star(value),) if found is None else found
 
 
 def _apply(function: Callable[..., Any], item: Any) -> Any:

@@ -12,7 +12,6 @@ from autograph.operators.containers import (
     list_comp,
     set_,
     set_comp,
-    spread,
     unpack,
 )
 from autograph.operators.logic import and_, in_, is_, is_not, not_, not_in, or_
@@ -23,6 +22,6 @@ NAMESPACE = {
     f.__name__: f
     for f in (
         cond, while_loop, for_loop, and_, or_, not_, is_, is_not, in_, not_in, call, list_, dict_, dict_merge, set_, list_comp,
-        set_comp, dict_comp, generator, unpack, spread, Cell, global_cell, unbound, bound, raise_,
+        set_comp, dict_comp, generator, unpack, Cell, global_cell, unbound, bound, raise_,
     )
 }  # fmt: skip

@@ -19,6 +19,8 @@ from runtime.boxes import Cell
 from runtime.trace import outside
 from runtime.trace.core import Trace
 from runtime.trace.heap import UNKNOWN, Loaded
+from runtime.trace.record import Path
+from runtime.trace.trust import TRUSTED
 from runtime.trace.values import Tensor, Traced, known_class
 from runtime.types import OBJECT, WEAK_INT, ArrayType, ObjectType, StaticType, TupleType, Type
 
@@ -65,7 +67,7 @@ def get_attr(trace: Trace, x: Traced, name: str) -> Any:
 
 def benign_class(cls: type) -> bool:
     """Whether methods of the class are C code that changes nothing but the object itself."""
-    return not cls.__flags__ & (1 << 9) or cls.__module__.partition(".")[0] in outside.TRUSTED | {
+    return not cls.__flags__ & (1 << 9) or cls.__module__.partition(".")[0] in TRUSTED | {
         "collections"
     }
 
@@ -137,7 +139,7 @@ def _surely_absent(trace: Trace, x: Traced, name: str) -> bool:
 def _class_attr(trace: Trace, x: Traced, cls: type, name: str, found: Any) -> Any:
     """What the class gives for `name` on an instance that has no such attribute of its own."""
     if isinstance(found, types.FunctionType):
-        _guard_class(trace, cls, name, found)
+        _guard_method(trace, x, cls, name, found)
         return types.MethodType(found, x)
     if isinstance(found, staticmethod):
         return trace.constant(found.__func__) if _user(found.__func__) else found.__func__
@@ -147,13 +149,15 @@ def _class_attr(trace: Trace, x: Traced, cls: type, name: str, found: Any) -> An
         return _load(trace, x, name, OBJECT)
     if trace.heap.is_stale("attr", name):
         return _load(trace, x, name, OBJECT)
-    return outside.read(trace, trace.constant(cls), "attr", name, found)
+    # of an instance from outside the read goes through it, so that the guard sees an attribute of its own
+    holder = x if x._facts.example is not None else trace.constant(cls)
+    return outside.read(trace, holder, "attr", name, found)
 
 
-def _guard_class(trace: Trace, cls: type, name: str, found: Any) -> None:
-    from_class = trace.constant(cls)._facts.path
-    assert from_class is not None
-    path = from_class / ("attr", name)
+def _guard_method(trace: Trace, x: Traced, cls: type, name: str, found: Any) -> None:
+    """The instance (or, for one made in the call, its class) still has this method under this name."""
+    own = x._facts.path if x._facts.example is not None else None
+    path = own / ("attr", name) / ("attr", "__func__") if own is not None else Path((cls,)) / ("attr", name)
     trace.guard(path, StaticType(found), f"{cls.__qualname__}.{name}")
 
 

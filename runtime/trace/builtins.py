@@ -180,7 +180,7 @@ def _iterator(cls: Any, shape: Callable[[Trace, tuple[Any, ...]], Type]) -> Rule
     def rule(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         doubt(trace, *args)
         item = shape(trace, args)
-        tame = all(known_class(a) in _TAME_ITERABLES for a in args if not is_static(a))
+        tame = all(known_class(a) in _TAME_ITERABLES for a in (args[:1] if cls is enumerate else args) if not is_static(a))
         value = trace.emit(
             "py.call", [cls, *args], kwargs, type=ObjectType(cls if tame else None, item if tame else None)
         )

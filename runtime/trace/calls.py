@@ -23,7 +23,8 @@ from runtime.trace.attributes import Method, get_attr, set_attr
 from runtime.trace.builtins import BUILTINS
 from runtime.trace.core import Diverged, Trace, is_static
 from runtime.trace.heap import ANY
-from runtime.trace.values import Object, Tensor, Traced, known_class
+from runtime.trace.trust import trusted
+from runtime.trace.values import Object, Star, Tensor, Traced, known_class
 from runtime.types import (
     OBJECT,
     WEAK_BOOL,
@@ -59,6 +60,8 @@ _PURE_SELF = (str, bytes, int, float, complex, bool, tuple, frozenset, range, sl
 
 def call(trace: Trace, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`f(*args, **kwargs)`."""
+    if any(isinstance(a, Star) for a in args):
+        return _starred_call(trace, f, args, kwargs)
     if isinstance(f, Method):
         return call_method(trace, f, args, kwargs)
     target, handle = f, f
@@ -93,6 +96,15 @@ def call(trace: Trace, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     if isinstance(inner, types.FunctionType):
         return call_function(trace, trace.constant(inner), inner, args, kwargs)
     return run_time_call(trace, handle, args, kwargs)
+
+
+def _starred_call(trace: Trace, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call with `*x`, where how many items x has is known only at run time."""
+    spread = tuple(i for i, a in enumerate(args, 1) if isinstance(a, Star))
+    plain = [a.value if isinstance(a, Star) else a for a in args]
+    result = trace.record("py.call", [f, *plain], kwargs, attrs={"starred": spread})
+    trace.heap.unknown_call()
+    return result
 
 
 def numpy_row(trace: Trace, target: Any) -> OpDef | None:
@@ -272,7 +284,7 @@ def instantiate(trace: Trace, handle: Any, cls: type, args: tuple[Any, ...], kwa
     init = cls.__init__  # type: ignore[misc]
     ordinary = (
         type(cls) is type and _inherits(cls, "__new__") and _inherits(cls, "__setattr__")
-        and cls.__flags__ & (1 << 9) and not issubclass(cls, BaseException)
+        and cls.__flags__ & (1 << 9) and not issubclass(cls, BaseException) and not trusted(cls)
     )  # fmt: skip
     if not ordinary or not isinstance(init, (types.FunctionType, types.WrapperDescriptorType)):
         claim = ObjectType(cls) if not cls.__flags__ & (1 << 9) or issubclass(cls, BaseException) else OBJECT
@@ -358,7 +370,7 @@ def run_time_call(
             else OBJECT
         )
         return _plain_method(trace, owner, target.__name__, args, kwargs, claims)
-    if claim is None and target in _MATH_INT | _MATH_BOOL or getattr(target, "__module__", None) == "math":
+    if isinstance(target, types.BuiltinFunctionType) and getattr(target, "__module__", None) == "math":
         if all(isinstance(trace.type_of(a), (WeakType, ArrayType)) or is_static(a) for a in args):
             claim = WEAK_INT if target in _MATH_INT else WEAK_BOOL if target in _MATH_BOOL else WEAK_FLOAT
             if getattr(target, "__name__", "") in ("modf", "frexp", "prod", "fsum", "sumprod", "dist"):
@@ -382,4 +394,4 @@ def benign(target: Any) -> bool:
             "functools",
             "itertools",
         )
-    return outside.trusted(target)
+    return trusted(target)

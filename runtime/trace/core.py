@@ -23,6 +23,7 @@ from runtime.ir.graph import Const, Operand, Value
 from runtime.ir.opdef import OpDef
 from runtime.trace.heap import Heap, Identity
 from runtime.trace.record import Guard, Note, Path
+from runtime.trace.trust import trusted
 from runtime.trace.values import Facts, Object, Tensor, Traced
 from runtime.types import (
     UNBOUND,
@@ -256,7 +257,7 @@ class Trace:
             return self._node("py.list", x)
         if type(x) is dict:
             return self._node("py.dict", [y for pair in x.items() for y in pair])
-        if isinstance(x, (types.ModuleType, type)):
+        if isinstance(x, (types.ModuleType, type)) or trusted(x):
             return Const(x)
         held = getattr(x, "_operand", None)
         if callable(held):

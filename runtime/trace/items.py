@@ -76,6 +76,8 @@ def known_items(trace: Trace, x: Any) -> list[Any] | None:
         return list(x)
     if not isinstance(x, Object):
         return None
+    if known_class(x) is dict:
+        return _viewed(trace, x, "keys")
     view = trace.views.get(x._facts.identity)
     if view is not None:
         return _viewed(trace, *view)

@@ -11,12 +11,11 @@ from __future__ import annotations
 import types
 from typing import Any
 
-import numpy as np
-
 from runtime.ir.graph import Const, Value
 from runtime.trace.core import Trace, is_static
 from runtime.trace.heap import CLEAN, UNKNOWN
 from runtime.trace.record import Path
+from runtime.trace.trust import trusted
 from runtime.trace.values import Traced
 from runtime.types import (
     OBJECT,
@@ -27,36 +26,6 @@ from runtime.types import (
     is_namedtuple,
     type_of,
 )
-
-# Modules whose contents are taken to stay as they are; their functions are known by the op table or pure.
-TRUSTED = frozenset(
-    {
-        "numpy",
-        "math",
-        "cmath",
-        "operator",
-        "builtins",
-        "scipy",
-        "cupy",
-        "cupyx",
-        "autograph",
-        "runtime",
-        "itertools",
-    }
-)
-
-
-def trusted(value: Any) -> bool:
-    """Whether the value is a module, class or function that is taken as it is, without looking inside."""
-    if isinstance(value, types.ModuleType):
-        return value.__name__.partition(".")[0] in TRUSTED
-    if isinstance(value, (types.BuiltinFunctionType, np.ufunc)):
-        return True
-    if isinstance(value, type):
-        return not value.__flags__ & (1 << 9) or value.__module__.partition(".")[0] in TRUSTED
-    module = getattr(value, "__module__", None)
-    return callable(value) and isinstance(module, str) and module.partition(".")[0] in TRUSTED
-
 
 def read(trace: Trace, holder: Traced, kind: str, key: Any, value: Any) -> Any:
     """The trace value of `value`, found at (kind, key) of the object that `holder` stands for.

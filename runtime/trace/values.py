@@ -154,6 +154,15 @@ class Object(Traced):
     __slots__ = ()
 
 
+class Star:
+    """`*value` in a call or display, where the number of items is known only at run time."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Traced) -> None:
+        self.value = value
+
+
 def _binary(op: str) -> Callable[[Any, Any], Any]:
     def method(self: Traced, other: Any) -> Any:
         return self._facts.trace.protocol.operator(op, self, other)
