@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import inspect
+import itertools
 import types as _types
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
@@ -38,12 +39,16 @@ _STATIC_CLASSES: frozenset[type] = frozenset({
     bool, int, float, complex, str, bytes, type(None), type(Ellipsis), type(NotImplemented), range,
     _types.FunctionType, _types.BuiltinFunctionType, _types.ModuleType, type, np.ufunc,
 })
+Arrangement = tuple[tuple[str, ...], tuple[str, ...]]
+FORMS_KEPT = 256  # ways to write a call (number of arguments, names) whose arrangement is remembered
 _NUMBERS: frozenset[type] = frozenset({int, float, complex})
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass  # not frozen: one is made on many calls, and freezing triples what that costs
 class Bound:
-    """The arguments of one call in canonical form, with the parameter each belongs to."""
+    """The arguments of one call in canonical form."""
+
+    __slots__ = ("keywords", "positional")
 
     positional: tuple[Any, ...]
     keywords: dict[str, Any]
@@ -125,6 +130,7 @@ class Binder:
         self.keyword_only = tuple(p.name for p in parameters if p.kind is kinds.KEYWORD_ONLY)
         self.needed_keywords = frozenset(p.name for p in parameters
                                          if p.kind is kinds.KEYWORD_ONLY and p.default is kinds.empty)
+        self._forms: dict[tuple[Any, ...], Arrangement] = {}
 
     def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Bound | None:
         """The canonical form of the arguments; None when Python would refuse the call.
@@ -136,28 +142,37 @@ class Binder:
             return None
         if not kwargs:
             return Bound(args, {}) if self.required <= len(args) and not self.needed_keywords else None
-        if not self._accepts_names(len(args), kwargs):
-            return None
-        rest = dict(kwargs)
-        positional = list(args)
-        for name in self.ordered[len(args):]:
-            if name not in rest or name not in self.by_name:
-                break
-            positional.append(rest.pop(name))
-        # Keyword-only parameters have no order; what goes into **kwargs does, and the function sees it.
-        first = {name: rest.pop(name) for name in (*self.ordered, *self.keyword_only)
-                 if name in rest and (name in self.by_name or name in self.keyword_only)}
-        return Bound(tuple(positional), {**first, **rest})
+        form = (len(args), *kwargs)
+        arrangement = self._forms.get(form)
+        if arrangement is None:
+            arrangement = self._arrangement(len(args), tuple(kwargs))
+            if arrangement is None:
+                return None
+            if len(self._forms) >= FORMS_KEPT:
+                self._forms.clear()
+            self._forms[form] = arrangement
+        moved, kept = arrangement
+        return Bound((*args, *[kwargs[name] for name in moved]), {name: kwargs[name] for name in kept})
 
-    def _accepts_names(self, count: int, kwargs: Mapping[str, Any]) -> bool:
+    def _arrangement(self, count: int, names: tuple[str, ...]) -> Arrangement | None:
+        """Which keywords become positional after `count` arguments, and the order of those that stay."""
+        if not self._accepts_names(count, frozenset(names)):
+            return None
+        moved = tuple(itertools.takewhile(lambda name: name in names and name in self.by_name,
+                                          self.ordered[count:]))
+        # Keyword-only parameters have no order; what goes into **kwargs does, and the function sees it.
+        named = [name for name in self.ordered if name in self.by_name]
+        known = [name for name in (*named, *self.keyword_only) if name in names and name not in moved]
+        return moved, (*known, *[name for name in names if name not in moved and name not in known])
+
+    def _accepts_names(self, count: int, names: frozenset[str]) -> bool:
         """Whether Python would take these keywords after `count` positional arguments."""
-        given = self.by_name & kwargs.keys()
-        if given & set(self.ordered[:count]) or not self.needed_keywords <= kwargs.keys():
+        given = self.by_name & names
+        if given & set(self.ordered[:count]) or not self.needed_keywords <= names:
             return False
         if any(name not in given for name in self.ordered[count:self.required]):
             return False
-        known = self.by_name | set(self.keyword_only)
-        return self.takes_any_keyword or kwargs.keys() <= known
+        return self.takes_any_keyword or names <= self.by_name | set(self.keyword_only)
 
     def is_positional(self, name: str) -> bool:
         """Whether the argument of this name (as `argument_names` gives it) can be passed by position."""
