@@ -120,6 +120,19 @@ def repetition(left: Type, right: Type) -> Type:
     raise Unknown
 
 
+# A float64 scalar is a Python float too, so Python's complex numbers deal with it before NumPy is asked.
+DOUBLE = ArrayType(np.dtype(np.float64), (), scalar=True)
+OF_COMPLEX = (
+    operator.add,
+    operator.sub,
+    operator.mul,
+    operator.truediv,
+    operator.pow,
+    operator.eq,
+    operator.ne,
+)
+
+
 def binary(fn: Callable[..., Any], ufunc: np.ufunc) -> Rule:
     """The rule of a binary operator."""
     arrays = generalized(ufunc, matmul_shape) if ufunc is np.matmul else elementwise(ufunc, True)
@@ -138,6 +151,8 @@ def binary(fn: Callable[..., Any], ufunc: np.ufunc) -> Rule:
             return python_kind(fn, (left.kind, right.kind))
         if not isinstance(left, (ArrayType, WeakType)) or not isinstance(right, (ArrayType, WeakType)):
             raise Unknown
+        if left == WEAK_COMPLEX and right == DOUBLE and fn in OF_COMPLEX:
+            return python_kind(fn, ("complex", "float"))
         device_of((left, right))
         if fn is operator.pow and isinstance(left, ArrayType) and isinstance(right, WeakType):
             return array_power(left, b)
