@@ -81,6 +81,10 @@ def update(x, y):
     return view
 
 
+def both_places(x, n):
+    return x * np.sqrt(n), np.sqrt(n), np.zeros(2), float(x.sum())
+
+
 @dataclasses.dataclass(frozen=True)
 class Case:
     """A function and its arguments on the host."""
@@ -126,6 +130,8 @@ def test_as_numpy(machine: Machine, case: Case) -> None:
         assert staged <= plain
         for before, after in zip(host, uploaded, strict=True):
             same(machine, after, before)
+    traced = converted.get_concrete_function(*map(machine.upload, case.args))
+    assert traced.device == "cuda" and not traced.notes  # nothing was left to Python
 
 
 def same(machine: Machine, got: Any, expected: Any) -> None:
@@ -152,3 +158,33 @@ def test_one_function_serves_both(machine: Machine) -> None:
     converted = ag.function(choose)
     on_host, on_device = converted(X), converted(machine.upload(X))
     same(machine, on_device, on_host)
+
+
+def test_what_is_made_on_the_host_stays_there(machine: Machine) -> None:
+    converted = ag.function(both_places)
+    for _ in range(2):
+        scaled, root, zeros, total = converted(machine.upload(X), 4)
+        same(machine, scaled, X * 2.0)
+        assert type(root) is np.float64 and type(zeros) is np.ndarray and type(total) is float
+
+
+def test_functions_of_cupy_itself(machine: Machine) -> None:
+    cp = machine.cupy
+
+    def program(x):
+        y = cp.zeros(5)
+        y[1] = 3
+        return cp.where(x > 0, cp.sin(x), y)
+
+    converted = ag.function(program)
+    for _ in range(2):
+        same(machine, converted(machine.upload(X)), program(machine.upload(X)).get())
+
+
+def test_nothing_is_fetched_for_a_numpy_function_that_needs_the_host(machine: Machine) -> None:
+    def program(x):
+        return np.asarray(x)
+
+    for called in (program, ag.function(program)):
+        with pytest.raises(TypeError, match="Implicit conversion"):
+            called(machine.upload(X))

@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from runtime.execute.cupy_executor import load_cupy
+from runtime.execute.python_source import plan_source
+from runtime.ir.graph import Graph, Node, Value
 from runtime.ops.table import OPS
 from runtime.types import OBJECT, StaticType, Type, describes, type_of
 from tests.gpu.conftest import Machine
@@ -141,4 +144,7 @@ def test_functions_that_would_transfer(machine: Machine, name: str) -> None:
     x = machine.upload(V)
     with pytest.raises(TypeError, match="Implicit conversion"):
         OPS[f"np.{name}"].run(x)
-    assert OPS[f"np.{name}"].cupy is None
+    param, out = Value(type_of(x), "x"), Value(OBJECT)
+    graph = Graph("convert", (param,), (Node(f"np.{name}", (param,), (out,)),), (out,))
+    with pytest.raises(TypeError, match="Implicit conversion"):
+        load_cupy(plan_source(graph, device="cuda"))(x)
