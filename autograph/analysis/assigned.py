@@ -7,12 +7,12 @@ assigned when each was made.  A loop may run no trip, so what only its body bind
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import gast
 
 from autograph.analysis.flow import EVERYTHING, Index, events
-from autograph.analysis.scopes import Scope, parameter_nodes
+from autograph.analysis.scopes import Scope, inner_parts, outer_parts, parameter_nodes
 
 
 class Assigned:
@@ -56,10 +56,26 @@ class Assigned:
         for event in events(node, self._scopes):
             bit = self.index.bit.get(event.name, 0)
             if event.kind == "bind":
-                state |= bit
+                state |= 0 if event.late else bit
             elif event.kind == "delete":
                 state &= ~bit
             elif bit and not state & bit and event.kind == "read":
                 self.unsure.add(event.node)
-                state |= bit  # a read that finds nothing raises, so what follows has a value
+                state |= 0 if event.late else bit  # a read that finds nothing raises, so what follows has a value
+            elif bit and not state & bit:
+                self.unsure.update(inner_reads(event.node, event.name, self._scopes))
         return state
+
+
+def inner_reads(node: gast.AST, name: str, table: Mapping[gast.AST, Scope]) -> Iterator[gast.AST]:
+    """The reads inside a function-like node of a name that belongs to the function around it."""
+    todo = inner_parts(node)
+    while todo:
+        part = todo.pop()
+        if isinstance(part, gast.Name) and part.id == name:
+            yield part
+        elif part in table:
+            todo += outer_parts(part)
+            todo += [] if name in table[part].bound else inner_parts(part)
+        else:
+            todo.extend(gast.iter_child_nodes(part))

@@ -8,6 +8,7 @@ names of a function, so that a set of names is one int and the analyses stay lin
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 
 import gast
@@ -19,11 +20,15 @@ EVERYTHING = -1  # the set of all names: what holds where control never comes
 
 @dataclasses.dataclass(frozen=True)
 class Event:
-    """kind: "read", "bind", "capture" (by an inner function, whose node is `node`) or "delete"."""
+    """kind: "read", "bind", "capture" (by an inner function, whose node is `node`) or "delete".
+
+    late: whether it may not happen at all, because it stands behind `and`, in an arm of a ternary, ...
+    """
 
     kind: str
     name: str
     node: gast.AST
+    late: bool = False
 
 
 class Index:
@@ -51,20 +56,20 @@ class Index:
         return found
 
 
-def events(node: gast.AST | None, table: Mapping[gast.AST, Scope]) -> Iterator[Event]:
+def events(node: gast.AST | None, table: Mapping[gast.AST, Scope], late: bool = False) -> Iterator[Event]:
     """What the expression or simple statement does to names, in the order of evaluation."""
     if node is None:
         return
     if isinstance(node, SCOPES):
         for part in outer_parts(node):
-            yield from events(part, table)
+            yield from events(part, table, late)
         for name in sorted(table[node].free):
-            yield Event("capture", name, node)
+            yield Event("capture", name, node, late)
         if isinstance(node, FUNCTIONS) and not isinstance(node, gast.Lambda):
-            yield Event("bind", node.name, node)
+            yield Event("bind", node.name, node, late)
     elif isinstance(node, gast.Name):
         kind = {gast.Load: "read", gast.Del: "delete"}.get(type(node.ctx), "bind")
-        yield Event(kind, node.id, node)
+        yield Event(kind, node.id, node, late)
     elif isinstance(node, (gast.Import, gast.ImportFrom)):
         for name in import_names(node):
             yield Event("bind", name, node)
@@ -77,8 +82,20 @@ def events(node: gast.AST | None, table: Mapping[gast.AST, Scope]) -> Iterator[E
             yield from events(node.target, table)
             yield from events(node.value, table)
     else:
-        for part in _ordered(node):
-            yield from events(part, table)
+        sure = sure_parts(node)
+        for number, part in enumerate(_ordered(node)):
+            yield from events(part, table, late or number >= sure)
+
+
+def sure_parts(node: gast.AST) -> int:
+    """How many of a node's parts, in the order of evaluation, are evaluated in any case."""
+    if isinstance(node, gast.BoolOp):
+        return 2  # the operator itself counts as a part
+    if isinstance(node, gast.IfExp):
+        return 1
+    if isinstance(node, gast.Compare) and len(node.ops) > 1:
+        return 2
+    return sys.maxsize
 
 
 def _ordered(node: gast.AST) -> list[gast.AST]:
@@ -89,6 +106,11 @@ def _ordered(node: gast.AST) -> list[gast.AST]:
         return [node.value, node.target]
     if isinstance(node, gast.IfExp):
         return [node.test, node.body, node.orelse]
+    if isinstance(node, gast.Compare):
+        return [node.left, *node.comparators]
+    if isinstance(node, gast.Dict):
+        pairs = zip(node.keys, node.values, strict=True)
+        return [part for pair in pairs for part in pair if part is not None]
     return list(gast.iter_child_nodes(node))
 
 

@@ -83,14 +83,15 @@ class Liveness:
 
     def part(self, node: gast.AST | None) -> Flow:
         """The flow of an expression or simple statement."""
-        gen = kill = 0
+        gen = kill = binds = 0
         for event in events(node, self._scopes):
             bit = self.index.bit.get(event.name, 0)
             if event.kind in ("read", "capture", "delete"):
                 gen |= bit & ~kill
             else:
-                kill |= bit
-        return Flow(gen, kill, kill)
+                binds |= bit
+                kill |= 0 if event.late else bit
+        return Flow(gen, kill, binds)
 
     # Top-down: what is needed after each.
 

@@ -58,8 +58,6 @@ def cells(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
     work.boxes |= set(boxes.values()) | free
     work.boxed_free = frozenset(free)
     work.direct = direct_functions(table, boxes)
-    if not boxes and not free:
-        return root
     boxer = _Boxer(work, table, boxes)
     boxer.inside(root)
     return root

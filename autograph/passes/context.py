@@ -52,6 +52,7 @@ class Work:
 
     loop_tests: for-loop -> expression that must hold before the next item is pulled.
     loop_exits: `break` that was made for a `return` -> the flag that is set already.
+    loop_ends: loop with a `return` -> the `if` that must follow it.
     declared: function -> names local to it in the user's text, even where all their bindings are gone.
     return_flags: function -> the names of its flag and of the value to be returned.
     boxes: names of boxes; direct: inner functions that may be called as written.
@@ -63,6 +64,7 @@ class Work:
         ctx.names.add(ctx.ag, *names_in(root))
         self.loop_tests: dict[gast.AST, gast.AST] = {}
         self.loop_exits: dict[gast.AST, str] = {}
+        self.loop_ends: dict[gast.AST, gast.AST] = {}
         self.return_flags: dict[gast.AST, tuple[str, str]] = {}
         self.declared: dict[gast.AST, frozenset[str]] = {}
         self.boxes: set[str] = set()
@@ -108,12 +110,12 @@ class Work:
         return self.ctx.missing
 
     def is_numpy(self, node: gast.AST) -> bool:
-        """Whether the callee is a function of NumPy (or a module of its own kind) by its present value."""
+        """Whether the callee is a function of NumPy by its present value."""
         value = self.resolved(node)
-        if value is self.ctx.missing or not callable(value):
-            return False
-        module = "numpy" if isinstance(value, np.ufunc) else getattr(value, "__module__", None) or ""
-        return module.partition(".")[0] == "numpy"
+        if isinstance(value, np.ufunc):
+            return True
+        module = getattr(value, "__module__", None) if callable(value) else None
+        return isinstance(module, str) and module.partition(".")[0] == "numpy"
 
     def span(self, node: gast.AST) -> Span:
         """Where the node stands in the user's file."""

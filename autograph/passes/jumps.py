@@ -12,7 +12,7 @@ import gast
 from autograph.passes.context import Work
 from autograph.passes.nesting import Exit, Nesting, any_of
 from autograph.passes.walk import map_suites, own_suites
-from autograph.template import assign, branch, constant, locate, negation
+from autograph.template import assign, branch, constant, load, locate, negation
 
 
 def jumps(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
@@ -84,8 +84,10 @@ class _Jumps:
             loop.test = locate(going_on, loop.test)
         else:
             loop.test = locate(gast.BoolOp(op=gast.And(), values=[going_on, loop.test]), loop.test)
-        after = [locate(branch(negation(any_of(breaks)), orelse), orelse[0])] if orelse else []
-        return [*before, loop, *after]
+        end = self.work.loop_ends.get(loop)
+        if orelse and own in breaks:
+            orelse = [locate(branch(negation(load(own)), orelse), orelse[0])]
+        return [*before, loop, *([] if end is None else [end]), *orelse]
 
 
 def jumps_of(stmts: list[gast.AST]) -> list[gast.AST]:

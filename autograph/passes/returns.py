@@ -1,7 +1,7 @@
 """`return` moves to the end of what it ends.
 
 `loop_returns` (before the jumps are lowered): a `return` inside a loop becomes two assignments and a
-`break`; behind the loop the flag is asked.  `returns` (after): each function with an early `return`
+`break`; behind the loop the flag is asked (in the table `work.loop_ends`).  `returns` (after): each function with an early `return`
 gets a body in which a `return` stands only at the very end of the function or of the arms of an `if`
 that itself stands there.  The rest of the function moves into the other arm; flags are used only where
 an arm may or may not return.
@@ -53,11 +53,9 @@ class _LoopReturns:
         loop.body, loop.orelse = self.suite(loop.body, True), self.suite(loop.orelse, inside)
         if not returns:
             return [loop]
-        if inside:
-            return [loop, locate(branch(load(self.flag), [self.leave(loop)]), loop)]
-        start = locate(assign(self.flag, constant(False)), loop)
-        end = locate(branch(load(self.flag), [gast.Return(value=load(self.value))]), loop)
-        return [start, loop, end]
+        asked = branch(load(self.flag), [self.leave(loop) if inside else gast.Return(value=load(self.value))])
+        self.work.loop_ends[loop] = locate(asked, loop)
+        return [loop] if inside else [locate(assign(self.flag, constant(False)), loop), loop]
 
     def leave(self, like: gast.AST) -> gast.Break:
         exit = locate(gast.Break(), like)

@@ -30,8 +30,8 @@ def unbound(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
         missing = live.entry & ~params
         if missing:
             assigned = Assigned(function, table, index, work.loop_tests)
-            _Reads(work, assigned.unsure, function).run()
             function.body = _with_markers(function, index, missing, work, live)
+            _Reads(work, assigned.unsure, function).run()
     return root
 
 

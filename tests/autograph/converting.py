@@ -8,6 +8,7 @@ import contextlib
 import copy
 import inspect
 import io
+import re
 import textwrap
 import types
 from typing import Any, Callable
@@ -89,11 +90,7 @@ def outcome(function: Callable, args: tuple, kwargs: dict[str, Any] | None = Non
         try:
             result: Any = ("returns", function(*args, **kwargs))
         except Exception as error:
-            kind = type(error)
-            result = (
-                "raises",
-                (UnboundLocalError if issubclass(kind, UnboundLocalError) else kind).__name__,
-                str(error),
-                repr(error.__cause__),
-            )
+            lost = re.search("cannot access (?:local|free) variable|referenced before assignment", str(error))
+            kind = "no value" if lost else type(error).__name__  # Python words it by the kind of variable
+            result = ("raises", kind, str(error).split("'")[1] if lost else str(error), repr(error.__cause__))
     return repr(result), printed.getvalue(), repr(args), repr(kwargs)
