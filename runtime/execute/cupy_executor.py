@@ -36,11 +36,6 @@ def is_cupy_array(value: Any) -> bool:
     return cls.__name__ == "ndarray" and cls.__module__.partition(".")[0] == "cupy"
 
 
-def uses_cupy(values: Iterable[Any]) -> bool:
-    """Whether any of the values is a CuPy array or a tuple that holds one: such a call runs here."""
-    return any(is_cupy_array(value) for _, value in leaves(("", v) for v in values))
-
-
 def leaves(named: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
     """Names and values; tuples are looked into, and their parts named `x[0]`, `x[1]`, ..."""
     for name, value in named:
