@@ -149,6 +149,8 @@ def as_array(t: Type) -> ArrayType:
             raise Unknown
         return got
     if isinstance(t, ArrayType):
+        if not t.dtype.isnative:  # functions differ in whether they keep a foreign byte order
+            raise Unknown
         return ArrayType(t.dtype, t.shape, False, t.device) if t.scalar else t
     if isinstance(t, WeakType):
         if t.kind == "int":  # a large one becomes uint64 or an object array

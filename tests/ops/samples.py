@@ -222,7 +222,7 @@ MAKERS: dict[str, Maker] = {
     "np.lexsort": lambda rng: (((o.array(rng, (3,)), o.array(rng, (3,))) if rng.random() < 0.7 else o.array(rng),), {}),
     "np.unique": calls(o.value, return_index=(True, False), return_counts=(True, False), return_inverse=(True, False)),
     "np.isin": calls(o.value, o.vectors),
-    "np.bincount": calls(o.ints, weights=(np.ones(3), None), minlength=(0, 5)),
+    "np.bincount": calls(lambda rng: o.ints(rng), weights=(np.ones(3), None), minlength=(0, 5)),
     "np.histogram": o.histogram,
     "np.diff": calls(o.array, n=(0, 1, 2, 4), axis=(0, -1, 1)),
     "np.ediff1d": calls(o.vectors),
