@@ -42,7 +42,7 @@ EXAMPLES = {
     "show": """\
 examples:
   autograph show examples/newton.py:newton
-  autograph show heapq:nsmallest | less        piped: plain text, one after the other
+  autograph show colorsys:yiq_to_rgb | less       piped: plain text, one after the other
   autograph show statistics:NormalDist.pdf     a method
 """,
     "graph": """\
@@ -253,7 +253,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"autograph: {error}", file=sys.stderr)
         return 2
     except (ag.SourceNotFound, ag.ConversionRefused) as error:
-        print(f"autograph: {one_line(error)}", file=sys.stderr)
+        where = f"{opts.target}, {error.span.file}:{error.span.line}" if error.span else opts.target
+        print(f"autograph: {where}: {error.what}", file=sys.stderr)
         return 2
     except BrokenPipeError:  # the reader of a pipe (less, head) left: nothing is wrong
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -98,7 +98,9 @@ def samples() -> list[Sample]:
         ),
         Sample("heapq.heapify", heapq.heapify, lambda: [(list(numbers),), ([3, 1, 2],)]),
         Sample("heapq.heappop", heapq.heappop, lambda: [([0.5, 1.0, 4.0, 2.5],), ([1],)]),
-        Sample("heapq.nsmallest", heapq.nsmallest, lambda: [(3, list(numbers)), (1, list(numbers))]),
+        Sample(
+            "heapq.heappushpop", heapq.heappushpop, lambda: [([0.5, 1.0, 4.0], 2.0), ([1, 2], 0), ([], 3)]
+        ),
         Sample(
             "bisect.bisect_left", bisect.bisect_left, lambda: [(np.sort(grid), f64(x)) for x in (-2, 0.5, 9)]
         ),

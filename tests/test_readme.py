@@ -29,27 +29,41 @@ def run_block(source: str, folder: pathlib.Path, name: str) -> str:
 
 
 def python_blocks() -> list[object]:
-    return [
-        pytest.param(page, k, source, id=f"{page.name}-{k}")
-        for page in PAGES
-        for k, source in enumerate(blocks(page.read_text(), "python"))
-    ]
+    """Every ```python block, with the text of a ```text block right behind it, which is what it prints."""
+    pattern = r"^```python\n(.*?)^```(?:\s*^```text\n(.*?)^```)?"
+    found = []
+    for page in PAGES:
+        matches = re.finditer(pattern, page.read_text(), re.MULTILINE | re.DOTALL)
+        for k, match in enumerate(matches):
+            marks = [pytest.mark.gpu] if "cupy" in match[1] else []
+            found.append(pytest.param(page, k, match[1], match[2], id=f"{page.name}-{k}", marks=marks))
+    return found
 
 
-@pytest.mark.parametrize(("page", "k", "source"), python_blocks())
-def test_blocks_run(page: pathlib.Path, k: int, source: str, tmp_path: pathlib.Path) -> None:
-    """Every ```python block runs; `# prints: text` says what it prints, `# raises Class` that it raises."""
+@pytest.mark.parametrize(("page", "k", "source", "output"), python_blocks())
+def test_blocks_run(
+    page: pathlib.Path,
+    k: int,
+    source: str,
+    output: str | None,
+    tmp_path: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`# prints: text` names a line that the block prints, `# raises Class` what its last line raises."""
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
     wanted = re.findall(r"# prints: (.*)$", source, re.MULTILINE)
     raises = re.search(r"# raises (\w+)", source)
     name = f"{page.stem.replace('-', '_')}_{k}"
     if raises:
         with pytest.raises(Exception) as caught:
             run_block(source, tmp_path, name)
-        assert raises[1] in [cls.__name__ for cls in type(caught.value).__mro__]
-    else:
-        printed = run_block(source, tmp_path, name)
-        for text in wanted:
-            assert text in printed.splitlines()
+        assert raises[1] in [cls.__name__ for cls in type(caught.value).__mro__], repr(caught.value)
+        return
+    printed = run_block(source, tmp_path, name)
+    for text in wanted:
+        assert text in printed.splitlines()
+    if output is not None:
+        assert printed.strip() == output.strip()
 
 
 def test_the_two_commands() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import pathlib
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -32,7 +33,9 @@ def test_show_piped_is_plain_python(capsys: pytest.CaptureFixture[str]) -> None:
     assert "while n != 1:" in out and "ag.while_loop(" in out and "ag.cond(" in out
 
 
-@pytest.mark.parametrize("name", ["heapq:nsmallest", "statistics:NormalDist.pdf", "colorsys:rgb_to_hls"])
+@pytest.mark.parametrize(
+    "name", ["fractions:Fraction.limit_denominator", "statistics:NormalDist.pdf", "colorsys:rgb_to_hls"]
+)
 def test_show_installed(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     ast.parse(call(capsys, "show", name))
 
@@ -106,6 +109,13 @@ def test_wrong_commands(words: list[str], text: str, capsys: pytest.CaptureFixtu
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith("autograph: ") and text in err and err.count("\n") == 1, err
+
+
+def test_show_of_what_is_not_converted(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", "heapq:nsmallest"]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1
+    assert re.match(r"autograph: heapq:nsmallest, .*heapq.py:\d+: try ", err)
 
 
 def test_broken_file(capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path) -> None:
