@@ -9,17 +9,21 @@ from __future__ import annotations
 import dataclasses
 import re
 
+import numpy as np
+
 from runtime.errors import DeviceError
 from runtime.execute.constants import Constants
 from runtime.execute.expression import ATOM, Slot, Template, call_template, parse_template, slots_in_order
 from runtime.ir.graph import Const, Node
 from runtime.ir.opdef import OpDef
+from runtime.types import ArrayType, TupleType, Type
 
 DISPLAYS = {"py.tuple": "()", "py.list": "[]", "py.set": "{}", "py.dict": "{}"}
 
 
 def template_of(node: Node, row: OpDef, constants: Constants, device: str = "cpu") -> Template:
     """The template that prints the node."""
+    device = "cuda" if device == "cuda" and goes_to_cupy(node, row) else "cpu"
     check_device(node, row, device)
     if node.op == "py.call":
         return call_template([Slot(0, ATOM), "("], _arguments(node, 1))
@@ -38,6 +42,22 @@ def template_of(node: Node, row: OpDef, constants: Constants, device: str = "cpu
         return call_template([_callable(row, constants, device), "("], _arguments(node, 0))
     name = constants.bind(row.run, getattr(row.run, "__name__", "").strip("_<>"))
     return call_template([name, "("], _arguments(node, 0))
+
+
+def goes_to_cupy(node: Node, row: OpDef) -> bool:
+    """Whether the plain call would reach CuPy: NumPy's function asks its arguments, and one is a device array.
+
+    All else stays NumPy's own: `np.sqrt` of a host number, `np.zeros`, and `np.asarray`, which refuses.
+    """
+    asks = row.path is None or isinstance(row.run, (np.ufunc, type(np.sum)))
+    return asks and any(_on_cuda(operand.type) for operand in node.inputs)
+
+
+def _on_cuda(t: Type) -> bool:
+    """Whether values of the type are, or hold, device arrays."""
+    if isinstance(t, TupleType):
+        return any(map(_on_cuda, t.items))
+    return isinstance(t, ArrayType) and t.device == "cuda"
 
 
 def check_device(node: Node, row: OpDef, device: str) -> None:

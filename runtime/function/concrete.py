@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from runtime.errors import SignatureError
+from runtime.execute.cupy_executor import load_cupy
 from runtime.execute.loader import load
 from runtime.execute.plan import PlanSource
 from runtime.execute.python_source import plan_source
@@ -52,7 +53,7 @@ class ConcreteFunction:
     @functools.cached_property
     def executable(self) -> Callable[..., Any]:
         """The loaded plan; it takes the graph's parameters and checks nothing."""
-        return load(self.plan)
+        return load_cupy(self.plan) if self.device == "cuda" else load(self.plan)
 
     @property
     def plan_source(self) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 
 import numpy as np
 import pytest
 
-from runtime.errors import DeviceError, GraphError
+from runtime.errors import DeviceError, GraphError, Span
 from runtime.execute.python_source import plan_source
 from runtime.ir.graph import Const, Graph, Node, Value
+from runtime.ops.table import OPS
 from tests.execute.build import (
     FLOAT64,
     OBJECT,
@@ -483,7 +485,6 @@ def test_long_expressions_are_cut() -> None:
 def test_comments_name_the_users_line(tmp_path) -> None:
     file = tmp_path / "user.py"
     file.write_text("def f(x):\n    y = x * 2 ; z = 1\n    return y + y\n")
-    from runtime.errors import Span
 
     r = Region(x=VECTOR)
     y = r.add("mul", r.params[0], 2, name="y", span=Span(str(file), 2, 4, "f"))
@@ -495,10 +496,9 @@ def test_comments_name_the_users_line(tmp_path) -> None:
 
 
 def test_cuda_calls_cupy_and_names_what_it_lacks() -> None:
-    r = Region(x=VECTOR)
+    r = Region(x=dataclasses.replace(VECTOR, device="cuda"))
     graph = r.graph(r.add("np.exp", r.params[0]), name="f")
     assert plan_source(graph, device="cuda").text == "def f(x):\n    return cp.exp(x)\n"
-    from runtime.ops.table import OPS
 
     missing = next(name for name, row in OPS.items() if row.cupy is None)
     node = Node(missing, (r.params[0],), (Value(OBJECT),))
@@ -553,3 +553,66 @@ def test_many_nodes_are_printed_in_reasonable_time() -> None:
     began = time.perf_counter()
     text(r.graph(values[-1], name="f"))
     assert time.perf_counter() - began < 10
+
+
+def test_flags_become_break() -> None:
+    r = Region(x=OBJECT)
+
+    def body(r, i, stop, found, x):
+        item = r.add("getitem", x, i)
+        hit = r.add("eq", item, 0)
+
+        def step(r, i, found):
+            return r.add("add", i, 1), False, found
+
+        return r.cond(
+            hit, (i, found), lambda r, i, found: (i, True, i), step,
+            (WEAK_INT, "i"), (WEAK_BOOL, "stop"), (WEAK_INT, "found"),
+        )  # fmt: skip
+
+    def test(r, i, stop, found, x):
+        go = r.add("py.not", stop)
+        less = r.add("py.call", len, x)
+        return r.cond(
+            go, (go, i, less), lambda r, go, i, n: r.add("lt", i, n), lambda r, go, i, n: go, (WEAK_BOOL, "")
+        )
+
+    def cheap(r, i, stop, found, x):
+        go = r.add("py.not", stop)
+        return r.cond(go, (go, i), lambda r, go, i: r.add("lt", i, 9), lambda r, go, i: go, (WEAK_BOOL, ""))
+
+    carry = (named(0, "i"), named(False, "stop"), named(-1, "found"))
+    _, _, found = r.loop("while", carry, r.params, cheap, body)
+    check(
+        r.graph(found, name="zero"),
+        """
+def zero(x):
+    i = 0
+    found = -1
+    while i < 9:
+        if x[i] == 0:
+            found = i
+            break
+        i = i + 1
+    return found
+""",
+        ([1, 0],),
+        ([1] * 9,),
+        ([],),
+    )
+    r = Region(x=OBJECT)
+    _, stop, found = r.loop("while", carry, r.params, test, body)
+    same(r.graph(found, stop, name="zero"), [1, 0])
+
+
+def test_names_come_from_the_line_that_assigns(tmp_path) -> None:
+    file = tmp_path / "user.py"
+    file.write_text("def f(x):\n    y = x * 2 + 1\n    return y * y\n")
+
+    def at(line: int) -> Span:
+        return Span(str(file), line, 4, "f")
+
+    r = Region(x=VECTOR)
+    y = r.add("add", r.add("mul", r.params[0], 2, span=at(2)), 1, span=at(2))
+    graph = r.graph(r.add("mul", y, y, span=at(3)), name="f")
+    assert text(graph) == "def f(x):\n    y = x * 2 + 1  # user.py:2\n    return y * y  # user.py:3\n"
