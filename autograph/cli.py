@@ -195,8 +195,11 @@ def show_command(opts: argparse.Namespace) -> int:
 
 
 def place(plain: Any) -> str:
-    """File and line of a function."""
-    return f"{os.path.relpath(plain.__code__.co_filename)}:{plain.__code__.co_firstlineno}"
+    """File and line of a function; the file from here where it lies below here."""
+    path = pathlib.Path(plain.__code__.co_filename)
+    if path.is_relative_to(pathlib.Path.cwd()):
+        path = path.relative_to(pathlib.Path.cwd())
+    return f"{path}:{plain.__code__.co_firstlineno}"
 
 
 def graph_command(opts: argparse.Namespace) -> int:

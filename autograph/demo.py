@@ -107,7 +107,9 @@ def samples() -> list[Sample]:
         Sample("bisect.insort", bisect.insort, lambda: [([1.0, 2.0, 4.0], 3.0), ([], 1.0)]),
         Sample("statistics.median", statistics.median, lambda: [(list(numbers),), ([1, 4, 2, 3],)]),
         Sample(
-            "statistics.correlation", statistics.correlation, lambda: [([1.0, 2.0, 4.0], [2.0, 3.5, 9.0])]
+            "statistics.NormalDist.pdf",
+            statistics.NormalDist.pdf,
+            lambda: [(statistics.NormalDist(2.0, 0.5), f64(x)) for x in (1.0, 2.5)],
         ),
         Sample(
             "Fraction.limit_denominator",
