@@ -31,11 +31,12 @@ _POSITIONS = tuple(sys.version_info) >= (3, 11)
 
 
 def compile_function(node: FunctionNode, free: Sequence[str], like: types.CodeType, filename: str,
-                     imports: Iterable[str] = ()) -> types.CodeType:
+                     imports: Iterable[str] = (), qualname: str = "") -> types.CodeType:
     """The code of a `def` or `lambda` whose free variables are `free`.
 
     like: the code it stands for; gives the name and which `from __future__` imports held.
     imports: names that the module imports; since 3.11 calls of their attributes compile differently.
+    qualname: its qualified name, where code objects don't have it (before 3.11).
     """
     bare = _without_surroundings(node)
     body: list[ast.stmt] = [ast.Return(bare)] if isinstance(bare, ast.Lambda) else [bare]
@@ -49,8 +50,8 @@ def compile_function(node: FunctionNode, free: Sequence[str], like: types.CodeTy
     inner = [code for outer in nested(made) for code in nested(outer)]
     if len(inner) != 1:
         raise GraphError(f"a function compiled to {len(inner)} code objects instead of one")
-    qualname = getattr(like, "co_qualname", like.co_name)
-    return _renamed(inner[0], f"{_FACTORY}.<locals>.{inner[0].co_name}", qualname, like.co_name)
+    new = getattr(like, "co_qualname", qualname or like.co_name)
+    return _renamed(inner[0], f"{_FACTORY}.<locals>.{inner[0].co_name}", new, like.co_name)
 
 
 def _without_surroundings(node: FunctionNode) -> FunctionNode:

@@ -58,7 +58,7 @@ def load(tree: gast.FunctionDef, source: Source, *, ag: str = "ag",
         raise GraphError(f"{original.co_name} was converted to a {type(printed).__name__}, not a definition")
     free = tuple(dict.fromkeys((*original.co_freevars, ag)))
     filename = generated_filename(tree.name)
-    code = compile_function(printed, free, original, filename)
+    code = compile_function(printed, free, original, filename, qualname=source.function.__qualname__)
     origin = trace_origin(located, printed, source.definition, source.file, original.co_name)
     register(filename, text, origin, list(walk(code)))
     wanted = tuple(name for name in code.co_freevars if name != ag)

@@ -167,4 +167,10 @@ def span_of_instruction(code: types.CodeType, instruction: int, line: int | None
             found = origin.places.get((first, start, last, end))
             if found is not None:
                 return found
-    return origin.lines.get(line or code.co_firstlineno)
+    at = line or code.co_firstlineno
+    of_line = origin.lines.get(at)
+    if of_line is not None and of_line.function != code.co_name:
+        # Several functions can share a line: lambdas and what stands round them.
+        here = (span for place, span in origin.places.items() if place[0] == at)
+        return next((span for span in here if span.function == code.co_name), of_line)
+    return of_line
