@@ -23,6 +23,7 @@ from runtime.ops.rules import (
     bare,
     bind,
     broadcast,
+    check_order,
     device_of,
     dims,
     given_dtype,
@@ -243,6 +244,7 @@ def rule_contiguous(*operands: Type, **keywords: Type) -> Type:
 def rule_copy(*operands: Type, **keywords: Type) -> Type:
     """copy."""
     given = bind("a order subok", operands, keywords)
+    check_order(given.get("order"))
     return converted({"object": given["a"]}, 0)
 
 
@@ -370,7 +372,7 @@ ROWS: tuple[OpDef, ...] = (
     twin("asanyarray", "The operand as an array, subclasses kept.", rule_asarray),
     twin("ascontiguousarray", "The operand as an array in C order, at least 1-d.", rule_contiguous),
     twin("asfortranarray", "The operand as an array in Fortran order, at least 1-d.", rule_contiguous),
-    twin("copy", "A copy of an array.", rule_copy),
+    twin("copy", "A copy of an array.", rule_copy, raises=False),
     twin("meshgrid", "Grids of coordinates from vectors of coordinates.", rule_meshgrid),
     twin("tril", "The lower triangle, other elements zero.", rule_triangle),
     twin("triu", "The upper triangle, other elements zero.", rule_triangle),

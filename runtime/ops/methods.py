@@ -20,6 +20,7 @@ from runtime.ops.rules import (
     any_value,
     bare,
     bind,
+    check_order,
     exact,
     given_dtype,
     is_none,
@@ -68,6 +69,7 @@ def rule_astype(
 
 def rule_copy(x: Type, order: Type | None = None) -> Type:
     """copy."""
+    check_order(order)
     a = array_of(x)
     return same_kind(a, a.dtype)
 
@@ -100,6 +102,7 @@ def rule_conj(x: Type) -> Type:
 
 def rule_flatten(x: Type, order: Type | None = None) -> Type:
     """flatten: one axis."""
+    check_order(order)
     a = array_of(x)
     return ndarray(a.dtype, (size_of(a),), a.device)
 
@@ -184,11 +187,11 @@ def _row(name: str, doc: str, rule: Rule | None, **facts: Any) -> OpDef:
 
 ROWS: tuple[OpDef, ...] = (
     _row("astype", "The elements in another dtype.", rule_astype),
-    _row("copy", "A copy of the array.", rule_copy),
+    _row("copy", "A copy of the array.", rule_copy, raises=False),
     _row("view", "The same memory, seen as another dtype.", rule_view),
-    _row("conj", "The complex conjugate.", rule_conj),
-    _row("conjugate", "The complex conjugate.", rule_conj),
-    _row("flatten", "A copy in one axis.", rule_flatten),
+    _row("conj", "The complex conjugate.", rule_conj, raises=False),
+    _row("conjugate", "The complex conjugate.", rule_conj, raises=False),
+    _row("flatten", "A copy in one axis.", rule_flatten, raises=False),
     _row("item", "One element as a Python number.", rule_item),
     _row("tolist", "The elements as nested lists of Python numbers.", rule_tolist),
     _row("tobytes", "The memory as bytes.", rule_tobytes),

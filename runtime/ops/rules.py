@@ -349,11 +349,31 @@ def shape_of(t: Type) -> Shape:
     return as_array(t).shape
 
 
+def without_sequences(rule: Rule) -> Rule:
+    """The rule of an op that never raises: a tuple to be made an array may be ragged, so none is accepted."""
+
+    @functools.wraps(rule)
+    def strict(*operands: Type, **keywords: Type) -> Type:
+        if any(isinstance(t, TupleType) for t in (*operands, *keywords.values())):
+            raise Unknown
+        return rule(*operands, **keywords)
+
+    return strict
+
+
+def check_order(order: Type | None) -> None:
+    """Whether `order=` is one that NumPy knows."""
+    if order is not None and not is_none(order) and static(order) not in ("C", "F", "A", "K"):
+        raise Unknown
+
+
 def twin(
     name: str, doc: str, rule: Rule | None, *, method: str | None = None, cupy: bool = True, **facts: Any
 ) -> OpDef:
     """The row of a NumPy function, `name` being its path below `numpy`."""
     fn = functools.reduce(getattr, name.split("."), np)
+    if rule is not None and not facts.get("raises", True):
+        rule = without_sequences(rule)
     return OpDef(
         name=f"np.{name}",
         doc=doc,

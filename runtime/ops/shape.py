@@ -21,6 +21,7 @@ from runtime.ops.rules import (
     asked_dtype,
     bare,
     broadcast,
+    check_order,
     device_of,
     dims,
     is_none,
@@ -79,6 +80,7 @@ def rule_reshape(
 
 def rule_ravel(a: Type, order: Type | None = None) -> Type:
     """ravel: one axis."""
+    check_order(order)
     array = as_array(a)
     return ndarray(array.dtype, (size_of(array),), array.device)
 
@@ -373,7 +375,7 @@ def rule_part(fn: Any) -> Any:
 
 ROWS: tuple[OpDef, ...] = (
     twin("reshape", "The elements in another shape.", rule_reshape),
-    twin("ravel", "The elements in one axis.", rule_ravel, method="ravel"),
+    twin("ravel", "The elements in one axis.", rule_ravel, method="ravel", raises=False),
     twin("transpose", "The axes permuted.", rule_transpose),
     twin("swapaxes", "Two axes swapped.", rule_swapaxes, method="swapaxes"),
     twin("moveaxis", "Axes moved elsewhere.", rule_moveaxis),
@@ -391,14 +393,14 @@ ROWS: tuple[OpDef, ...] = (
     twin("atleast_1d", "At least one axis.", rule_at_least(1)),
     twin("atleast_2d", "At least two axes.", rule_at_least(2)),
     twin("atleast_3d", "At least three axes.", rule_at_least(3)),
-    twin("shape", "The sizes of the axes.", rule_shape),
-    twin("ndim", "The number of axes.", rule_ndim),
+    twin("shape", "The sizes of the axes.", rule_shape, raises=False),
+    twin("ndim", "The number of axes.", rule_ndim, raises=False),
     twin("size", "The number of elements, in all or along an axis.", rule_size),
     twin("broadcast_arrays", "Arrays repeated, without copying, to a common shape.", rule_broadcast_arrays),
     twin("broadcast_shapes", "The shape that shapes broadcast to.", rule_broadcast_shapes),
     twin("pad", "Elements added round the edges.", rule_pad),
     twin("resize", "The elements repeated as often as a shape needs.", rule_resize),
-    twin("real", "The real part.", rule_part(np.real)),
-    twin("imag", "The imaginary part.", rule_part(np.imag)),
+    twin("real", "The real part.", rule_part(np.real), raises=False),
+    twin("imag", "The imaginary part.", rule_part(np.imag), raises=False),
     twin("trim_zeros", "Zeros cut off the ends.", any_value),
 )

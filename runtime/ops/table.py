@@ -18,6 +18,7 @@ from runtime.ops import (
     joining,
     linalg,
     methods,
+    misc,
     operators,
     python,
     reduce,
@@ -26,7 +27,20 @@ from runtime.ops import (
     ufuncs,
 )
 
-FAMILIES = (python, operators, ufuncs, reduce, create, shape, indexing, joining, sorting, linalg, methods)
+FAMILIES = (
+    python,
+    operators,
+    ufuncs,
+    reduce,
+    create,
+    shape,
+    indexing,
+    joining,
+    sorting,
+    linalg,
+    methods,
+    misc,
+)
 
 
 def _collect() -> tuple[dict[str, OpDef], dict[Callable[..., Any], OpDef], dict[str, OpDef]]:

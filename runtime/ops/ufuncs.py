@@ -108,6 +108,8 @@ def elementwise(ufunc: np.ufunc, raises: bool) -> Rule:
             out = extra[0] if len(extra) == 1 and ufunc.nout == 1 else TupleType(extra)
         if len(operands) < ufunc.nin:
             raise Unknown
+        if not raises and any(isinstance(t, TupleType) for t in operands):
+            raise Unknown  # a ragged one raises
         asked, shapes = zip(*map(operand, operands), strict=True)
         if len(asked) == 1 and asked[0] is int and not fits(operands[0]):
             if not weak_int_is_precise(ufunc, raises):

@@ -40,10 +40,16 @@ WEAK: tuple[Any, ...] = (
 SMALL: tuple[Any, ...] = (True, 1, 2, 3, -1, 0.5, 2.0)
 
 
+# Set by a test to draw all arrays from other dtypes than those a maker asks for.
+INSTEAD: list[str] = []
+
+
 def array(rng: random.Random, shape: tuple[int, ...] | None = None, dtypes: list[str] | None = None) -> Any:
     """A small array with a few repeated, negative and zero elements."""
     dims = rng.choice(SHAPES) if shape is None else shape
-    dtype = np.dtype(rng.choice(dtypes or DTYPES))
+    dtype = np.dtype(rng.choice(INSTEAD or dtypes or DTYPES))
+    if dtype.kind == "V":
+        return np.zeros(dims, dtype)
     low = 0 if dtype.kind in "?bu" else -3
     values = [rng.randint(low, 4) for _ in range(int(np.prod(dims)))]
     made = np.array(values).reshape(dims).astype(dtype)
@@ -178,10 +184,29 @@ def converting(rng: random.Random) -> Call:
 def shape_of_key(rng: random.Random, n: int) -> Any:
     """One item of a key for an axis of size `n`."""
     choices = (
-        0, -1, None, Ellipsis, slice(None), slice(1, None), slice(None, None, -1), slice(-2, 5), np.int64(0), np.array(0),
-        np.array([0, 0]), np.zeros((2, 1), int), np.array([], int), (0, 0), True, np.False_, np.ones(n, bool), slice(0, 0),
-        np.array(True), slice(0, None), slice(None, None, 2), np.uint8(0),
-    )  # fmt: skip
+        0,
+        -1,
+        None,
+        Ellipsis,
+        slice(None),
+        slice(1, None),
+        slice(None, None, -1),
+        slice(-2, 5),
+        np.int64(0),
+        np.array(0),
+        np.array([0, 0]),
+        np.zeros((2, 1), int),
+        np.array([], int),
+        (0, 0),
+        True,
+        np.False_,
+        np.ones(n, bool),
+        slice(0, 0),
+        np.array(True),
+        slice(0, None),
+        slice(None, None, 2),
+        np.uint8(0),
+    )
     return rng.choice(choices)
 
 
@@ -275,11 +300,21 @@ def single(rng: random.Random) -> Any:
 
 
 def einsum(rng: random.Random) -> Call:
-    text, shapes = rng.choice((
-        ("ij,jk->ik", ((2, 3), (3, 2))), ("ij,jk", ((2, 3), (3, 2))), ("i,i", ((3,), (3,))), ("ii->i", ((3, 3),)),
-        ("ij->", ((2, 3),)), ("i,j->ij", ((2,), (3,))), ("ji", ((2, 3),)), ("bij,bjk->bik", ((2, 2, 3), (2, 3, 1))),
-        ("ii", ((3, 3),)), ("i,i->i", ((1,), (3,))), ("...i->i", ((2, 3),)),
-    ))  # fmt: skip
+    text, shapes = rng.choice(
+        (
+            ("ij,jk->ik", ((2, 3), (3, 2))),
+            ("ij,jk", ((2, 3), (3, 2))),
+            ("i,i", ((3,), (3,))),
+            ("ii->i", ((3, 3),)),
+            ("ij->", ((2, 3),)),
+            ("i,j->ij", ((2,), (3,))),
+            ("ji", ((2, 3),)),
+            ("bij,bjk->bik", ((2, 2, 3), (2, 3, 1))),
+            ("ii", ((3, 3),)),
+            ("i,i->i", ((1,), (3,))),
+            ("...i->i", ((2, 3),)),
+        )
+    )
     return (text, *(array(rng, s) for s in shapes)), {}
 
 

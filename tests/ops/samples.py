@@ -150,8 +150,12 @@ MAKERS: dict[str, Maker] = {
     "np.identity": calls((3, 0, 2), dtype=("f4", None)),
     "np.tri": calls((3, 0, 2), M=(None, 2), k=(0, 1), dtype=("f4", int)),
     "np.arange": arange,
-    "np.linspace": calls(start, start, num=(3, 0), endpoint=(True, False), dtype=("f4", None, int), axis=(0, -1)),
-    "np.logspace": calls((0, 1.5, np.float32(1), 2), (1, 2.0), num=(3, 0), base=(2, 10.0), dtype=("f4", None)),
+    "np.linspace": calls(
+        start, start, num=(3, 0), endpoint=(True, False), dtype=("f4", None, int), axis=(0, -1)
+    ),
+    "np.logspace": calls(
+        (0, 1.5, np.float32(1), 2), (1, 2.0), num=(3, 0), base=(2, 10.0), dtype=("f4", None)
+    ),
     "np.geomspace": calls((1, 1.5, np.float32(1), 2), (1, 8.0), num=(3, 1), dtype=("f4", None)),
     "np.full_like": calls(o.value, (1, 0.5), dtype=("f4", None)),
     "np.meshgrid": calls(o.vectors, o.vectors, indexing=("ij", "xy"), sparse=(True, False)),
@@ -163,7 +167,10 @@ MAKERS: dict[str, Maker] = {
     "np.reshape": o.reshaping,
     "nd.reshape": o.reshaping_method,
     "np.transpose": calls(o.value, axes=(None, (1, 0), (0,), (0, 2, 1), (-1, 0))),
-    "nd.transpose": lambda rng: ((o.single(rng), *rng.choice(((), (1, 0), ((1, 0),), (None,), (0,), (0, 2, 1)))), {}),
+    "nd.transpose": lambda rng: (
+        (o.single(rng), *rng.choice(((), (1, 0), ((1, 0),), (None,), (0,), (0, 2, 1)))),
+        {},
+    ),
     "np.isnat": calls((np.array(["NaT", "2020-01-01"], "M8[D]"), np.datetime64("NaT"), np.array(3, "m8[s]"))),
     "np.swapaxes": calls(o.array, AXES, AXES),
     "np.moveaxis": calls(o.value, (0, (0, 1), -1, ()), (-1, 0, (1, 0), ())),
@@ -199,7 +206,9 @@ MAKERS: dict[str, Maker] = {
     "np.put_along_axis": lambda rng: ((np.zeros((2, 3)), np.zeros((2, 1), int), 1, 1), {}),
     "np.place": calls(lambda rng: o.array(rng, (3,)), (np.array([True, False, True]),), ((1, 2), 1)),
     "np.copyto": calls(nonempty, (1, 0.5, True)),
-    "np.putmask": calls(lambda rng: o.array(rng, (3,)), (np.array([True, False, True]),), (1, np.array([1, 2]))),
+    "np.putmask": calls(
+        lambda rng: o.array(rng, (3,)), (np.array([True, False, True]),), (1, np.array([1, 2]))
+    ),
     "np.fill_diagonal": calls(tall, (1,)),
     "np.select": lambda rng: (((np.array([True, False]),), (o.array(rng, (2,)),)), {}),
     "np.piecewise": lambda rng: ((np.arange(3.0), (np.array([True, False, True]),), (1.0, 2.0)), {}),
@@ -219,8 +228,13 @@ MAKERS: dict[str, Maker] = {
     "np.delete": calls(nonempty, (0, -1, (0, 1), slice(0, 2), np.array([True, False])), axis=(None, 0, 1)),
     "np.partition": o.partitioning,
     "np.argpartition": o.partitioning,
-    "np.lexsort": lambda rng: (((o.array(rng, (3,)), o.array(rng, (3,))) if rng.random() < 0.7 else o.array(rng),), {}),
-    "np.unique": calls(o.value, return_index=(True, False), return_counts=(True, False), return_inverse=(True, False)),
+    "np.lexsort": lambda rng: (
+        ((o.array(rng, (3,)), o.array(rng, (3,))) if rng.random() < 0.7 else o.array(rng),),
+        {},
+    ),
+    "np.unique": calls(
+        o.value, return_index=(True, False), return_counts=(True, False), return_inverse=(True, False)
+    ),
     "np.isin": calls(o.value, o.vectors),
     "np.bincount": calls(lambda rng: o.ints(rng), weights=(np.ones(3), None), minlength=(0, 5)),
     "np.histogram": o.histogram,
@@ -233,7 +247,9 @@ MAKERS: dict[str, Maker] = {
     "np.isclose": calls(o.value, o.value, rtol=(1e-3,), equal_nan=(True,)),
     "np.nan_to_num": calls(o.value, nan=(1.0, 0)),
     "np.angle": calls(o.value, deg=(True, False)),
-    "np.interp": calls(xs, (np.array([0.0, 1, 2]),), (np.array([1, 2, 3]), np.array([1j, 2, 3]), np.array([0.5, 1, 2]))),
+    "np.interp": calls(
+        xs, (np.array([0.0, 1, 2]),), (np.array([1, 2, 3]), np.array([1j, 2, 3]), np.array([0.5, 1, 2]))
+    ),
     "np.convolve": calls(o.vectors, o.vectors, mode=("full", "same", "valid")),
     "np.correlate": calls(o.vectors, o.vectors, mode=("full", "same", "valid")),
     "np.polyval": calls(o.vectors, o.value),
@@ -253,7 +269,9 @@ MAKERS: dict[str, Maker] = {
     "np.cov": calls(nonempty),
     "np.corrcoef": calls(nonempty),
     "np.linalg.solve": o.linear,
-    "np.linalg.lstsq": calls(lambda rng: o.real(rng, (3, 2)), lambda rng: o.real(rng, rng.choice(((3,), (3, 2))))),
+    "np.linalg.lstsq": calls(
+        lambda rng: o.real(rng, (3, 2)), lambda rng: o.real(rng, rng.choice(((3,), (3, 2))))
+    ),
     "np.linalg.qr": calls(o.rectangle, mode=("reduced", "complete", "r")),
     "np.linalg.svd": calls(o.rectangle, full_matrices=(True, False), compute_uv=(True, False)),
     "np.linalg.pinv": calls(o.rectangle),
@@ -266,8 +284,16 @@ MAKERS: dict[str, Maker] = {
     "np.fft.ifftshift": calls(o.array, axes=(0, None, (0, 1))),
     "np.fft.fftfreq": calls((3, 4, 1), d=(0.5, 1)),
     "np.fft.rfftfreq": calls((3, 4, 1), d=(0.5, 1)),
-    "nd.astype": calls(o.single, ("f4", int, float, bool, np.dtype("c16"), "U3"), casting=("unsafe", "safe"), copy=(True, False)),
-    "nd.view": lambda rng: ((o.array(rng, (3,), ["f8", "i8", "u8"]), *rng.choice(((), ("i8",), (np.uint64,), ("f4",)))), {}),
+    "nd.astype": calls(
+        o.single,
+        ("f4", int, float, bool, np.dtype("c16"), "U3"),
+        casting=("unsafe", "safe"),
+        copy=(True, False),
+    ),
+    "nd.view": lambda rng: (
+        (o.array(rng, (3,), ["f8", "i8", "u8"]), *rng.choice(((), ("i8",), (np.uint64,), ("f4",)))),
+        {},
+    ),
     "nd.item": calls(o.single),
     "nd.getfield": lambda rng: ((np.ones(3), "f4"), {}),
     "nd.to_device": calls(o.single, ("cpu",)),
@@ -277,6 +303,24 @@ MAKERS: dict[str, Maker] = {
     "nd.resize": lambda rng: ((np.ones(3), (2,)), {"refcheck": False}),
     "nd.setfield": lambda rng: ((np.ones(3), 1.0, "f4"), {}),
     "nd.setflags": lambda rng: ((np.ones(3),), {"write": True}),
+    "np.ix_": calls(lambda rng: o.array(rng, (2,)), lambda rng: o.array(rng, (3,), ["?", "i4"])),
+    "np.tril_indices": calls((3, 2, 0), (0, 1), (3, 4, None)),
+    "np.triu_indices": calls((3, 2, 0), (0, -1), (3, 4, None)),
+    "np.diag_indices": calls((3, 2), (2, 3)),
+    "np.unravel_index": calls((3, 0, np.int64(2), np.array([1, 2]), np.array(1)), ((2, 3), 6, (1, 2, 3))),
+    "np.ravel_multi_index": calls(((1, 1),), ((2, 3),)),
+    "np.astype": calls(o.array, (int, "f4", np.dtype(complex))),
+    "np.unstack": calls(lambda rng: o.array(rng, rng.choice(((3,), (2, 3), (1, 3, 2)))), axis=(0, -1)),
+    "np.block": lambda rng: (([1, 2.0, rng.randint(0, 3)],), {}),
+    "np.packbits": calls(lambda rng: o.array(rng, (5,), ["?"])),
+    "np.unpackbits": calls(lambda rng: o.array(rng, (5,), ["u1"])),
+    "np.histogram2d": calls(lambda rng: o.real(rng, (5,)), lambda rng: o.real(rng, (5,))),
+    "np.linalg.outer": calls(unit, unit),
+    "np.linalg.cross": calls(unit, unit),
+    "np.linalg.tensorsolve": calls((np.eye(3),), (np.ones(3),)),
+    "np.linalg.tensorinv": lambda rng: ((np.eye(4).reshape(2, 2, 2, 2),), {}),
+    "np.fft.hfft": calls(lambda rng: o.real(rng, (3,))),
+    "np.fft.ihfft": calls(lambda rng: o.real(rng, (3,))),
     "np.array_equal": o.binary,
     "np.array_equiv": o.binary,
     "np.average": calls(o.value, axis=(None, 0, -1), keepdims=(True,)),
@@ -291,7 +335,7 @@ MAKERS: dict[str, Maker] = {
     "rshift": shifting,
     "ilshift": shifting,
     "irshift": shifting,
-}  # fmt: skip
+}
 
 FAMILY: dict[str, Maker] = {
     **{f"np.{n}": o.with_initial for n in ("sum", "prod", "nansum", "nanprod")},
@@ -340,7 +384,25 @@ FAMILY: dict[str, Maker] = {
         f"nd.{n}": calls(o.single)
         for n in ("copy", "conj", "conjugate", "flatten", "tolist", "tobytes", "byteswap", "dumps", "sort")
     },
-    "np.allclose": o.binary,
+    **{f"np.{n}": calls(tall) for n in ("tril_indices_from", "triu_indices_from", "matrix_transpose")},
+    **{
+        f"np.{n}": calls(tall)
+        for n in ("linalg.matrix_transpose", "linalg.matrix_norm", "linalg.diagonal", "linalg.trace")
+    },
+    **{
+        f"np.{n}": calls(o.value)
+        for n in ("isposinf", "isneginf", "iscomplexobj", "isrealobj", "isscalar", "i0")
+    },
+    **{f"np.{n}": o.binary for n in ("shares_memory", "may_share_memory", "result_type", "allclose")},
+    **{f"np.{n}": calls((0, 1, 4, -1)) for n in ("bartlett", "blackman", "hamming", "hanning")},
+    **{
+        f"np.{n}": calls(o.vectors)
+        for n in ("diagflat", "cumulative_sum", "cumulative_prod", "unique_values")
+    },
+    **{f"np.{n}": calls(o.vectors) for n in ("histogram_bin_edges", "sort_complex", "linalg.vector_norm")},
+    **{f"np.fft.{n}": calls(lambda rng: o.real(rng, (3, 4))) for n in ("rfft2", "irfft2", "rfftn", "irfftn")},
+    "np.diag_indices_from": o.matrices,
+    "np.linalg.svdvals": calls(o.rectangle),
 }
 
 
