@@ -41,6 +41,7 @@ class Scope:
 
     protected: variables that hold what is read after the region, or again in its next round.
     env: the expression that stands for each value that is still to be read.
+    hints: names for values that have none.
     pending: values that wait as expressions; queue: those of them whose evaluation can be observed, in order.
     """
 
@@ -50,6 +51,11 @@ class Scope:
         self.pending: set[Value] = set()
         self.queue: list[Value] = []
         self.position = 0
+        self.hints: dict[Value, str] = {}
+
+    def hint(self, value: Value) -> str:
+        """What to call the value: its own name, or that of the variable it will go to."""
+        return value.name or self.hints.get(value, "")
 
     def busy(self, *, after: bool, without: Value | None = None) -> frozenset[str]:
         """Variables whose values are read from the current node on, or only after it."""
@@ -110,7 +116,7 @@ class Blocks:
 
     def assign(self, scope: Scope, value: Value, expr: Expr) -> None:
         """Give the value, defined by the current node, a variable."""
-        name = self.names.local(value.name, scope.busy(after=True))
+        name = self.names.local(scope.hint(value), scope.busy(after=True))
         self.emit([f"{name} = ", expr], expr.span)
         scope.env[value] = variable(name)
 
@@ -118,7 +124,7 @@ class Blocks:
         """Evaluate waiting expressions now, into variables."""
         for value in list(values):
             expr = scope.env[value]
-            name = self.names.local(value.name, scope.busy(after=False, without=value))
+            name = self.names.local(scope.hint(value), scope.busy(after=False, without=value))
             self.emit([f"{name} = ", expr], expr.span)
             scope.env[value] = variable(name)
             scope.take(value)

@@ -7,7 +7,9 @@ they can be.
 
 from __future__ import annotations
 
+import dataclasses
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -26,6 +28,9 @@ from runtime.ops.table import OPS
 from runtime.types import ArrayType
 
 _COLUMNS = 110
+_ASSIGNMENT = re.compile(
+    r"\s*(\w+) (?:[-+*/%&|^@]|//|\*\*|<<|>>)?= "
+)  # a line of the user's that assigns one name
 _COLUMNS_KNOWN = sys.version_info >= (3, 11)  # code objects tell columns
 
 
@@ -102,6 +107,8 @@ class _Printer(Regions):
         results = dict(enumerate(graph.results))
         found = self.consume(scope, results, range(len(results)))
         pieces: list[str | Expr] = ["return "]
+        if len(found) == 1:
+            found[0] = _bare(found[0])
         for k in range(len(results)):
             pieces += [", " if k else "", found[k]]
         span = found[0].span if len(found) == 1 else None
@@ -123,6 +130,7 @@ class _Printer(Regions):
     def node(self, scope: Scope, node: Node) -> None:
         """Print a node without regions."""
         row = self.flow.row(node)
+        self.guess_name(scope, node)
         template = template_of(node, row, self.constants, self.device)
         if template.kind == "in place":
             self.in_place(scope, node, template)
@@ -157,6 +165,16 @@ class _Printer(Regions):
         else:
             self.unpack(scope, node, expr)
 
+    def guess_name(self, scope: Scope, node: Node) -> None:
+        """Call an unnamed value as the user's line does, if that assigns one name and this node ends it."""
+        if len(node.outputs) != 1 or node.span is None or scope.hint(node.outputs[0]):
+            return
+        later = scope.graph.nodes[scope.position + 1 : scope.position + 2]
+        if not later or later[0].span is None or later[0].span.line != node.span.line:
+            found = _ASSIGNMENT.match(node.span.text())
+            if found is not None:
+                scope.hints[node.outputs[0]] = found[1]
+
     def strays(self, scope: Scope, node: Node, k: int) -> bool:
         """Whether the operand needs a line of its own, because only lines tell where an error arose."""
         operand = node.inputs[k]
@@ -168,7 +186,7 @@ class _Printer(Regions):
         """Print a node with several outputs as an assignment to several variables."""
         targets: list[str] = []
         for out in node.outputs:
-            targets.append(self.names.local(out.name, scope.busy(after=True) | set(targets)))
+            targets.append(self.names.local(scope.hint(out), scope.busy(after=True) | set(targets)))
         self.emit([f"{', '.join(targets)}{',' if len(targets) == 1 else ''} = ", expr], node.span)
         for out, name in zip(node.outputs, targets, strict=True):
             scope.env[out] = variable(name)
@@ -184,7 +202,7 @@ class _Printer(Regions):
         expr = found[0]
         array = isinstance(target.type, ArrayType) and not target.type.scalar
         if expr.reads != {expr.text} or (not array and expr.text in scope.busy(after=True)):
-            hint = node.outputs[0].name if node.outputs else ""
+            hint = scope.hint(node.outputs[0]) if node.outputs else ""
             other = found[1].reads if len(found) > 1 else frozenset()
             name = self.names.local(hint, scope.busy(after=True) | other)
             self.emit([f"{name} = ", expr], node.span)
@@ -213,3 +231,11 @@ def _with_subscript(node: Node, expr: Expr, found: Mapping[int, Expr]) -> Expr:
     else:
         short = ", ".join(item.subscript or item.text for item in items) + ("," if len(items) == 1 else "")
     return Expr(expr.text, expr.level, expr.reads, expr.marks, expr.ordered, expr.span, short)
+
+
+def _bare(expr: Expr) -> Expr:
+    """A tuple display without its parentheses."""
+    if expr.text[1:-1] != expr.subscript or expr.text[:1] != "(":
+        return expr
+    marks = tuple((max(a - 1, 0), max(b - 1, 0), span) for a, b, span in expr.marks)
+    return dataclasses.replace(expr, text=expr.subscript, marks=marks)

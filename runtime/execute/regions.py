@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from runtime.errors import GraphError, Span
 from runtime.execute.blocks import Blocks, Line, Scope
+from runtime.execute.breaks import flags_of, with_breaks
 from runtime.execute.dataflow import Loop
 from runtime.execute.expression import AND, CONDITIONAL, NOT, OR, Expr, compose, variable
-from runtime.ir.graph import Graph, Node, Operand, Value
+from runtime.ir.graph import Const, Graph, Node, Operand, Value
 
 _SHORT = 72
 
@@ -45,9 +46,21 @@ class Regions(Blocks, abc.ABC):
         else:
             raise GraphError(f"no plan is known for the region op {node.op!r}", span=node.span)
 
-    def enter(self, graph: Graph, params: Iterable[tuple[Value, Expr]], protected: frozenset[str]) -> _Arm:
-        """Print the nodes of a region into a buffer of its own."""
+    def enter(
+        self,
+        graph: Graph,
+        params: Iterable[tuple[Value, Expr]],
+        protected: frozenset[str],
+        targets: Sequence[str | None] = (),
+    ) -> _Arm:
+        """Print the nodes of a region into a buffer of its own.
+
+        targets: the variables that its results will go to.
+        """
         inner = Scope(graph, self.flow.info(graph), protected)
+        for result, target in zip(graph.results, targets, strict=False):
+            if isinstance(result, Value) and target is not None:
+                inner.hints.setdefault(result, target)
         inner.env = {param: expr for param, expr in params if inner.info.counts.get(param, 0)}
         arm = _Arm(inner, [], graph.results, graph.diverges)
         with self.writing(arm.lines):
@@ -73,17 +86,18 @@ class Regions(Blocks, abc.ABC):
         shared = self.flow.shared_operand(node)
         after = scope.busy(after=True)
         operands = [self._operand(scope, x) for x in node.inputs[1:]]
+        targets = self._targets(scope, node, after)
         arms = [
-            self.enter(region, _known(zip(region.params, operands, strict=True)), after)
+            self.enter(region, _known(zip(region.params, operands, strict=True)), after, targets)
             for region in node.regions
         ]
-        if not any(arm.lines or arm.diverges for arm in arms) and self.cond_expression(
-            scope, node, pred, arms
-        ):
+        short = not any(arm.lines or arm.diverges for arm in arms)
+        if short and self.cond_expression(scope, node, pred, arms):
             return
+        self.settle(scope)
         if shared is not None:
-            pred = self.keep_tested(scope, node, pred, shared, arms, after)
-        self.cond_statement(scope, node, pred, arms, after)
+            pred = self.keep_tested(scope, node, pred, shared, arms)
+        self.cond_statement(scope, node, pred, arms)
 
     def _operand(self, scope: Scope, operand: Operand) -> Expr | None:
         """What stands for an operand; None when nobody reads it."""
@@ -91,13 +105,11 @@ class Regions(Blocks, abc.ABC):
             return None
         return self.expression(scope, operand)
 
-    def keep_tested(
-        self, scope: Scope, node: Node, pred: Expr, shared: int, arms: Sequence[_Arm], after: frozenset[str]
-    ) -> Expr:
+    def keep_tested(self, scope: Scope, node: Node, pred: Expr, shared: int, arms: Sequence[_Arm]) -> Expr:
         """The tested value is a result as well and the other arm needs statements: give it a variable."""
         if pred.reads == {pred.text}:
             return pred
-        name = self.names.local(node.outputs[0].name, after)
+        name = self.names.local(scope.hint(node.outputs[0]), scope.busy(after=True))
         self.emit([f"{name} = ", pred], pred.span)
         for arm, region in zip(arms, node.regions, strict=True):
             if region.params[shared] in arm.scope.env:
@@ -111,7 +123,9 @@ class Regions(Blocks, abc.ABC):
         out = node.outputs[0]
         plain = not any(region.nodes for region in node.regions)
         true, false = (self.expression(arm.scope, arm.results[0]) for arm in arms)
-        if (out.name and not plain) or len(pred.text + true.text + false.text) > _SHORT:
+        if (not plain and self._was_statement(scope, node)) or len(
+            pred.text + true.text + false.text
+        ) > _SHORT:
             return False
         if self._moves_nothing(scope, node, arms):
             return False
@@ -142,38 +156,43 @@ class Regions(Blocks, abc.ABC):
             self.emit([expr], node.span)
         return True
 
+    def _was_statement(self, scope: Scope, node: Node) -> bool:
+        """Whether the user wrote an `if` statement."""
+        if self.flow.shortcut(node) is not None:
+            return False
+        written = node.span.text().strip() if node.span is not None else ""
+        return written.startswith(("if ", "elif ")) if written else bool(scope.hint(node.outputs[0]))
+
     def _moves_nothing(self, scope: Scope, node: Node, arms: Sequence[_Arm]) -> bool:
         """Whether one arm just keeps the user's variable, so that an `if` without else says it better."""
         out = node.outputs[0]
-        if not out.name or self.flow.shortcut(node) is not None:
+        if not scope.hint(out) or self.flow.shortcut(node) is not None:
             return False
-        name = self.names.local(out.name, scope.busy(after=True))
+        name = self.names.local(scope.hint(out), scope.busy(after=True))
         return any(self.expression(arm.scope, arm.results[0]).text == name for arm in arms)
 
-    def cond_statement(
-        self, scope: Scope, node: Node, pred: Expr, arms: Sequence[_Arm], after: frozenset[str]
-    ) -> None:
+    def cond_statement(self, scope: Scope, node: Node, pred: Expr, arms: Sequence[_Arm]) -> None:
         """Print as `if`/`else`."""
-        self.settle(scope)
+        targets = self._targets(scope, node, scope.busy(after=True))
+        for out, target in zip(node.outputs, targets, strict=True):
+            if target is not None:
+                scope.env[out] = variable(target)
+        true, false = (self.finish(arm, targets, node.span) for arm in arms)
+        self.write_if(pred, arms, true, false, node.span)
+
+    def _targets(self, scope: Scope, node: Node, busy: frozenset[str]) -> list[str | None]:
+        """The variable of each output that is read; its name is the user's, or that of what an arm yields."""
         targets: list[str | None] = []
-        taken = set(after)
+        taken = set(busy)
         for k, out in enumerate(node.outputs):
             if not scope.info.counts.get(out, 0):
                 targets.append(None)
                 continue
-            name = self.names.local(out.name or self._result_name(arms, k), taken)
+            yielded = (region.results[k].name for region in node.regions if not region.diverges)
+            name = self.names.local(scope.hint(out) or next(filter(None, yielded), ""), taken)
             targets.append(name)
             taken.add(name)
-            scope.env[out] = variable(name)
-        true, false = (self.finish(arm, targets, node.span) for arm in arms)
-        self.write_if(pred, arms, true, false, node.span)
-
-    def _result_name(self, arms: Sequence[_Arm], k: int) -> str:
-        """A name for result `k` of arms, from what they yield."""
-        for arm in arms:
-            if not arm.diverges and arm.results[k].name:
-                return arm.results[k].name
-        return ""
+        return targets
 
     def write_if(
         self, pred: Expr, arms: Sequence[_Arm], true: Sequence[Line], false: Sequence[Line], span: Span | None
@@ -221,18 +240,26 @@ class Regions(Blocks, abc.ABC):
         iterable = self._loop_iterable(scope, loop, moved)
         names = self._carry_names(scope, loop, moved, held, iterable)
         state: list[Expr | None] = [fixed[k] if k in fixed else variable(names[k]) for k in range(loop.count)]
+        start = len(self.lines)
         self.move(scope, [(names[k], loop.inits[k]) for k in moved], node.span)
+        stop = len(self.lines)
         for k, out in enumerate(node.outputs):
             if scope.info.counts.get(out, 0):
                 kept = state[k]
                 assert kept is not None
                 scope.env[out] = kept
         bindings = [*state, *captures]
-        if loop.is_for:
-            assert iterable is not None
-            self.write_for(node, loop, iterable, bindings, names, frozenset(held))
-        else:
-            self.write_while(node, loop, bindings, names, frozenset(held))
+        flags = {
+            names[k]: scope.info.counts.get(node.outputs[k], 0) > 0
+            for k in moved
+            if isinstance(init := loop.inits[k], Const) and init.value is False
+        }
+        item = None if iterable is None else (iterable, self._item(loop, held | set(names.values())))
+        gone = self.write_loop(loop, item, bindings, names, flags, frozenset(held))
+        first = [
+            line for line in self.lines[start:stop] if line.text not in {f"{flag} = False" for flag in gone}
+        ]
+        self.lines[start:stop] = first
 
     def _loop_iterable(self, scope: Scope, loop: Loop, moved: Sequence[int]) -> Expr | None:
         """What a `for` goes over; evaluated after the carries have their first values."""
@@ -252,7 +279,7 @@ class Regions(Blocks, abc.ABC):
         names: dict[int, str] = {}
         for k in moved:
             init = loop.inits[k]
-            hint = loop.node.outputs[k].name or loop.params[k].name or init.name
+            hint = scope.hint(loop.node.outputs[k]) or loop.params[k].name or init.name
             taken = held | set(names.values())
             names[k] = self.names.local(hint, taken)
             reads = iterable.reads if iterable is not None else frozenset()
@@ -260,54 +287,49 @@ class Regions(Blocks, abc.ABC):
                 names[k] = self.names.local(hint, taken | reads)
         return names
 
-    def write_while(
-        self,
-        node: Node,
-        loop: Loop,
-        bindings: Sequence[Expr | None],
-        names: dict[int, str],
-        held: frozenset[str],
-    ) -> None:
-        """Write the test and the body of a `while`."""
-        assert loop.test is not None
-        lines, test = self._test(loop, bindings, held | set(names.values()))
-        block = self._body(loop, zip(loop.params, bindings, strict=True), names, held, node.span)
-        if test is None or lines:
-            self.emit(["while True:"], node.span)
-            self.nest(lines)
-            if test is not None:
-                self.nest([Line(0, f"if {negated(test).text}:", test.span or node.span), Line(1, "break")])
-            if block:
-                self.nest(block)
-        else:
-            self.emit(["while ", test, ":"], test.span or node.span)
-            self.nest(block)
-
-    def write_for(
-        self,
-        node: Node,
-        loop: Loop,
-        iterable: Expr,
-        bindings: Sequence[Expr | None],
-        names: dict[int, str],
-        held: frozenset[str],
-    ) -> None:
-        """Write the body of a `for`, and its test after it."""
+    def _item(self, loop: Loop, busy: set[str]) -> str:
+        """The variable of a `for`."""
         assert loop.item is not None
-        item = "_"
-        if self.flow.used(loop.body, loop.item):
-            item = self.names.local(loop.item.name or "item", held | set(names.values()))
-        pairs = [(loop.item, variable(item)), *zip(loop.params, bindings, strict=True)]
-        block = self._body(loop, pairs, names, held, node.span)
-        self.emit([f"for {item} in ", iterable, ":"], node.span)
-        if loop.test is None or loop.body.diverges:
-            self.nest(block)
-            return
-        lines, test = self._test(loop, bindings, held | set(names.values()))
-        tail: list[Line] = []
+        return (
+            self.names.local(loop.item.name or "item", busy) if self.flow.used(loop.body, loop.item) else "_"
+        )
+
+    def write_loop(
+        self,
+        loop: Loop,
+        item: tuple[Expr, str] | None,
+        bindings: Sequence[Expr | None],
+        names: dict[int, str],
+        flags: dict[str, bool],
+        held: frozenset[str],
+    ) -> list[str]:
+        """Write the statement; the flags that it doesn't need because it breaks instead."""
+        span = loop.node.span
+        lines: list[Line] = []
+        test: Expr | None = None
+        if loop.test is not None and not (loop.is_for and loop.body.diverges):
+            lines, test = self._test(loop, bindings, held | set(names.values()))
+        pairs = list(zip(loop.params, bindings, strict=True))
+        if item is not None and loop.item is not None:
+            pairs.insert(0, (loop.item, variable(item[1])))
+        block = self._body(loop, pairs, names, held, span)
+        gone: list[str] = []
+        if test is not None and not lines:
+            test, block, gone = _break_for(test, block, flags)
+        exits: list[Line] = []
         if test is not None and test.text != "True":
-            tail = [Line(0, f"if {negated(test).text}:", test.span or node.span), Line(1, "break")]
-        self.nest([*block, *lines, *tail])
+            place = test.span or span
+            exits = [Line(0, f"if {negated(test).text}:", place), Line(1, "break", place)]
+        if item is not None:
+            self.emit([f"for {item[1]} in ", item[0], ":"], span)
+            self.nest([*block, *lines, *exits])
+        elif test is not None and not lines:
+            self.emit(["while ", test, ":"], test.span or span)
+            self.nest(block)
+        else:
+            self.emit(["while True:"], span)
+            self.nest([*lines, *exits, *block])
+        return [flag for flag in gone if not flags[flag]]
 
     def _test(
         self, loop: Loop, bindings: Sequence[Expr | None], held: frozenset[str]
@@ -330,7 +352,8 @@ class Regions(Blocks, abc.ABC):
         span: Span | None,
     ) -> list[Line]:
         """The lines of a loop body, carries assigned."""
-        arm = self.enter(loop.body, _known(pairs), held)
+        targets = [names.get(k) for k in range(loop.count)]
+        arm = self.enter(loop.body, _known(pairs), held, targets)
         if not arm.diverges:
             with self.writing(arm.lines):
                 self.move(arm.scope, [(names[k], loop.body.results[k]) for k in names], span)
@@ -354,3 +377,21 @@ def negated(expr: Expr) -> Expr:
         marks = tuple((max(a - 4, 0), max(b - 4, 0), span) for a, b, span in expr.marks)
         return dataclasses.replace(expr, text=expr.text[4:], marks=marks)
     return compose(["not ", expr.at_least(NOT + 1)], NOT, None, expr.ordered)
+
+
+def _break_for(
+    test: Expr, block: list[Line], flags: Mapping[str, bool]
+) -> tuple[Expr, list[Line], list[str]]:
+    """The test and the body with `break` for the flags of the test, and which flags these are."""
+    gone: list[str] = []
+    asked, rest = flags_of(test.text)
+    for flag in asked:
+        changed = with_breaks(block, flag, flags[flag]) if flag in flags and flag not in rest else None
+        if changed is None:
+            rest = f"not {flag} and {rest}" if rest else f"not {flag}"
+        else:
+            block = changed
+            gone.append(flag)
+    if gone:
+        test = dataclasses.replace(test, text=rest or "True", level=AND if " and " in rest else OR, marks=())
+    return test, block, gone
