@@ -356,7 +356,7 @@ def run_time_call(
 ) -> Any:
     """Record a call of the plain thing with run-time values."""
     target = f._facts.example if isinstance(f, Object) and isinstance(f._facts.operand, Const) else f
-    owner = getattr(target, "__self__", None)
+    owner = target.__self__ if isinstance(target, types.BuiltinFunctionType) else None
     if (
         isinstance(target, types.BuiltinFunctionType)
         and owner is not None
