@@ -22,6 +22,7 @@ from runtime.ops.rules import (
     any_value,
     as_array,
     asked_dtype,
+    asked_type,
     bare,
     bind,
     dims,
@@ -31,7 +32,6 @@ from runtime.ops.rules import (
     ndarray,
     normal_axes,
     numeric_array,
-    quietly,
     result,
     size_of,
     static,
@@ -108,12 +108,12 @@ def reduction(fn: Callable[..., Any], order: str) -> Rule:
                 raise Unknown
             return out
         if shape == () and not keepdims and a.device == "cpu":
-            whole = type_of(quietly(fn, np.ones(1, a.dtype), **options))
+            whole = asked_type(fn, a, (1,), **options)
             if isinstance(whole, (WeakType, ArrayType)):
                 return whole
             raise Unknown
         if shape == () and a.device == "cpu":
-            return type_of(quietly(fn, np.ones((), a.dtype), **options, keepdims=True))
+            return asked_type(fn, a, (), **options, keepdims=True)
         dtype = asked_dtype(fn, a, ndim=1, **options)
         return result(dtype, shape, a.device)
 

@@ -318,6 +318,24 @@ def asked_dtype(fn: Callable[..., Any], *operands: ArrayType, ndim: int | None =
     return probe_dtype(fn, dtypes, tuple((name, type(value), value) for name, value in options.items()))
 
 
+@functools.lru_cache(maxsize=4096)
+def probe_type(
+    fn: Callable[..., Any],
+    dtype: np.dtype[Any],
+    shape: tuple[int, ...],
+    options: tuple[tuple[str, type, Any], ...],
+) -> Type:
+    """The type of what `fn` returns for an array of ones; for results that may be Python numbers."""
+    return type_of(quietly(fn, np.ones(shape, dtype), **{name: value for name, _, value in options}))
+
+
+def asked_type(fn: Callable[..., Any], a: ArrayType, shape: tuple[int, ...], **options: Any) -> Type:
+    """`probe_type` for an operand type."""
+    return probe_type(
+        fn, a.dtype, shape, tuple((name, type(value), value) for name, value in options.items())
+    )
+
+
 # -- calls ---------------------------------------------------------------------------------------
 
 
