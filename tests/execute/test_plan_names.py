@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from runtime.boxes import unbound
+from runtime.errors import Span
 from runtime.execute.constants import Constants
 from runtime.execute.loader import load
 from runtime.execute.names import PlanNames
@@ -122,3 +123,16 @@ def test_names_do_not_change_from_run_to_run() -> None:
     y = r.add("mul", r.params[0], 2)
     graph = r.graph(r.add("add", y, y), name="f")
     assert text(graph) == text(graph) == "def f(x):\n    t1 = x * 2\n    return t1 + t1\n"
+
+
+def test_names_come_from_the_line_that_assigns(tmp_path) -> None:
+    file = tmp_path / "user.py"
+    file.write_text("def f(x):\n    y = x * 2 + 1\n    return y * y\n")
+
+    def at(line: int) -> Span:
+        return Span(str(file), line, 4, "f")
+
+    r = Region(x=VECTOR)
+    y = r.add("add", r.add("mul", r.params[0], 2, span=at(2)), 1, span=at(2))
+    graph = r.graph(r.add("mul", y, y, span=at(3)), name="f")
+    assert text(graph) == "def f(x):\n    y = x * 2 + 1  # user.py:2\n    return y * y  # user.py:3\n"
