@@ -1,0 +1,83 @@
+"""What docs/differences.md admits, point by point: that far it goes, and no further."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import traceback
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autograph as ag
+
+
+def depth() -> int:
+    return len(inspect.stack())
+
+
+def deep(x: Any) -> Any:
+    return depth() + x - x
+
+
+def own_frame(x: Any) -> Any:
+    y = x + 1
+    return sys._getframe().f_code.co_filename, sorted(locals()), y
+
+
+def warns(x: Any) -> Any:
+    return x / 0
+
+
+def item(x: Any) -> Any:
+    y = x + 1
+    return y[3]
+
+
+def unbound(x: Any) -> Any:
+    if x > 0:
+        y = x
+    return y
+
+
+def test_1_frames() -> None:
+    assert ag.function(deep)(1) > deep(1)
+    assert ag.function(own_frame)(np.float64(1.0)) == own_frame(np.float64(1.0))
+
+
+def test_1_tracebacks_show_the_users_line() -> None:
+    with pytest.raises(IndexError) as caught:
+        ag.function(item)(np.ones(2))
+    last = traceback.extract_tb(caught.value.__traceback__)[-1]
+    assert (last.filename, last.name, last.line) == (__file__, "item", "return y[3]")
+
+
+def test_2_warnings() -> None:
+    function = ag.function(warns)
+    seen = []
+    for call in (warns, function, function):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            call(np.float64(1.0))
+        seen.append([(w.category, str(w.message)) for w in caught])
+    assert seen[0] == seen[1] == seen[2] != []
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        function(np.float64(1.0))
+    with np.errstate(divide="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert function(np.float64(1.0)) == np.inf
+
+
+def test_3_nan_stays_nan() -> None:
+    assert np.isnan(ag.function(warns)(np.float64("nan")))
+
+
+def test_4_unbound_names() -> None:
+    with pytest.raises(UnboundLocalError) as plain:
+        unbound(np.float64(-1.0))
+    with pytest.raises(UnboundLocalError) as ours:
+        ag.function(unbound)(np.float64(-1.0))
+    assert str(ours.value) == str(plain.value)
+    assert isinstance(ours.value, ag.UnboundNameError)
