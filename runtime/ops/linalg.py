@@ -489,7 +489,7 @@ ROWS: tuple[OpDef, ...] = (
     twin("linalg.matrix_power", "Integer power of square matrices.", rule_matrix_power, ulp=64),
     twin("linalg.multi_dot", "Product of a chain of matrices.", rule_multi_dot, ulp=16, cupy=False),
     twin("linalg.norm", "Norm of vectors or matrices.", rule_norm, ulp=8),
-    twin("linalg.cond", "Condition number of matrices.", any_value, ulp=64, cupy=False),
+    twin("linalg.cond", "Condition number of matrices.", any_value, ulp=64),
     twin("fft.fft", "Fourier transform.", transform(np.fft.fft, lambda n: n), ulp=64),
     twin("fft.ifft", "Inverse Fourier transform.", transform(np.fft.ifft, lambda n: n), ulp=64),
     twin(
