@@ -43,7 +43,8 @@ class TracedGlobals(dict[str, Any]):
     def __init__(self, trace: Trace, real: dict[str, Any]) -> None:
         super().__init__({"__builtins__": real.get("__builtins__", __builtins__)})
         self.trace, self.real = trace, real
-        self.handle = trace.constant(real, Path((real,), (), "global "))
+        # a dict that the program writes to is not taken for a module's globals
+        self.handle = trace.constant(real, Path((real,), (), "global "), kind=TracedGlobals)
 
     def __getitem__(self, name: str) -> Any:
         if name in self.real or self.trace.heap.get(self.handle._facts.identity, "item", name) is not None:

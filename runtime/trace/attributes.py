@@ -96,7 +96,7 @@ def _instance_attr(trace: Trace, x: Traced, cls: type, name: str) -> Any:
     if isinstance(found, property) and found.fget is not None:
         return trace.protocol.call(trace.constant(found.fget) if _user(found.fget) else found.fget, (x,), {})
     own = _MISSING
-    if facts.example is not None and not trace.heap.is_stale("attr", name):
+    if facts.example is not None and not trace.heap.is_stale(x._facts.identity, "attr", name):
         own = getattr(facts.example, "__dict__", {}).get(name, _MISSING)
         if own is _MISSING and isinstance(found, types.MemberDescriptorType):
             own = getattr(facts.example, name, _MISSING)
@@ -115,7 +115,7 @@ def _has_cell(example: Any) -> bool:
 
 
 def _own_attr(trace: Trace, x: Traced, name: str, own: Any) -> Any:
-    if own is _MISSING or trace.heap.is_stale("attr", name):
+    if own is _MISSING or trace.heap.is_stale(x._facts.identity, "attr", name):
         return _load(trace, x, name, OBJECT)
     value = outside.read(trace, x, "attr", name, own)
     trace.heap.put(x._facts.identity, "attr", name, value)
@@ -131,7 +131,7 @@ def _surely_absent(trace: Trace, x: Traced, name: str) -> bool:
         # an object found at run time: methods are looked up in its class unless an instance attribute
         # hides them, which only run time can tell
         return False
-    if trace.heap.is_stale("attr", name) or trace.heap.trust == UNKNOWN:
+    if trace.heap.is_stale(x._facts.identity, "attr", name) or trace.heap.trust == UNKNOWN:
         return False
     return name not in getattr(facts.example, "__dict__", {})
 
@@ -147,7 +147,7 @@ def _class_attr(trace: Trace, x: Traced, cls: type, name: str, found: Any) -> An
         return types.MethodType(found.__func__, trace.constant(cls))
     if found is _MISSING or hasattr(type(found), "__get__") or isinstance(found, functools.cached_property):
         return _load(trace, x, name, OBJECT)
-    if trace.heap.is_stale("attr", name):
+    if trace.heap.is_stale(x._facts.identity, "attr", name):
         return _load(trace, x, name, OBJECT)
     # of an instance from outside the read goes through it, so that the guard sees an attribute of its own
     holder = x if x._facts.example is not None else trace.constant(cls)
@@ -164,7 +164,7 @@ def _guard_method(trace: Trace, x: Traced, cls: type, name: str, found: Any) -> 
 def _named_thing_attr(trace: Trace, x: Traced, name: str) -> Any:
     """An attribute of a class, module or function that is a constant of the trace."""
     example = x._facts.example
-    if example is None or trace.heap.is_stale("attr", name):
+    if example is None or trace.heap.is_stale(x._facts.identity, "attr", name):
         return _load(trace, x, name, OBJECT)
     found = inspect.getattr_static(example, name, _MISSING) if isinstance(example, type) else _MISSING
     if isinstance(found, classmethod):

@@ -37,7 +37,11 @@ from runtime.types import (
     is_namedtuple,
 )
 
-_state = threading.local()
+class _State(threading.local):
+    trace: Trace | None = None
+
+
+_state = _State()
 _IMMUTABLE = (
     bool, int, float, complex, str, bytes, type(None), range, type(Ellipsis), type(NotImplemented), np.generic, np.dtype,
     np.ufunc, UnboundMarker, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
@@ -48,7 +52,7 @@ SpanFinder = Callable[[], Span | None]
 
 def active() -> Trace | None:
     """The trace that is running in this thread, or None."""
-    return getattr(_state, "trace", None)
+    return _state.trace
 
 
 class Diverged(BaseException):
@@ -210,15 +214,18 @@ class Trace:
         facts = Facts(self, value, t, Identity(cls, fresh), example, path)
         return Tensor(facts) if isinstance(t, (ArrayType, WeakType)) else Object(facts)
 
-    def constant(self, value: Any, path: Path | None = None) -> Object:
-        """The handle of a Python object that is itself a constant of the graph (a class, a function)."""
+    def constant(self, value: Any, path: Path | None = None, kind: type | None = None) -> Object:
+        """The handle of a Python object that is itself a constant of the graph (a class, a function).
+
+        kind: what else than its class tells it from objects that it can't be."""
         known = self._handles.get(id(value))
         if known is None:
+            who = Identity(kind or type(value))
             facts = Facts(
                 self,
                 Const(value),
                 ObjectType(type(value)),
-                Identity(type(value)),
+                who,
                 value,
                 path or Path((value,)),
             )

@@ -51,7 +51,7 @@ class Heap:
         self.sizes: dict[Identity, Any] = {}
         self.complete: set[Identity] = set()  # objects in which what has no entry isn't there
         self.escaped: set[Identity] = set()
-        self.stale: set[tuple[str, Any]] = set()  # (kind, key) written to objects of the outside world
+        self.stale: set[tuple[Any, str, Any]] = set()  # (kind, key) written to objects of the outside world
         self.trust = CLEAN
 
     def copy(self) -> Heap:
@@ -71,9 +71,16 @@ class Heap:
         """The entry, or None."""
         return self.entries.get((who, kind, key))
 
-    def is_stale(self, kind: str, key: Any) -> bool:
-        """Whether an object from outside may have been written at this key since the call began."""
-        return (kind, key) in self.stale or (kind, ANY) in self.stale
+    def is_stale(self, who: Identity, kind: str, key: Any) -> bool:
+        """Whether an object from outside that may be this one was written at this key since the call began."""
+        if not self.stale:
+            return False
+        classes = (who.cls, None) if who.cls is not None else {cls for cls, _, _ in self.stale}
+        return any((cls, kind, k) in self.stale for cls in classes for k in (key, ANY))
+
+    def any_stale(self, who: Identity, kind: str) -> bool:
+        """Whether an object from outside that may be this one was written at any key."""
+        return any(k == kind and (cls is None or who.cls in (None, cls)) for cls, k, _ in self.stale)
 
     # ---------------------------------------------------------------- writing
     def put(self, who: Identity, kind: str, key: Any, entry: Any) -> None:
@@ -93,7 +100,7 @@ class Heap:
         self.sizes = {o: n for o, n in self.sizes.items() if o not in touched}
         self.complete -= touched
         if not who.fresh:
-            self.stale.add((kind, key))
+            self.stale.add((who.cls, kind, key))
 
     def may_alias(self, a: Identity, b: Identity) -> bool:
         """Whether two handles may stand for the same object."""

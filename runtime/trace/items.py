@@ -112,7 +112,7 @@ def _readable(trace: Trace, x: Traced) -> bool:
     """Whether the concrete example still tells what the object holds."""
     facts = x._facts
     return (
-        facts.example is not None and trace.heap.trust == 0 and not any(kind == "item" for kind, _ in trace.heap.stale)
+        facts.example is not None and trace.heap.trust == 0 and not trace.heap.any_stale(facts.identity, "item")
         and type(facts.example) in (list, dict)
     )  # fmt: skip
 
@@ -157,7 +157,7 @@ def _known_item(trace: Trace, x: Traced, key: Any) -> Any:
     if (
         entry is None
         and facts.example is not None
-        and not trace.heap.is_stale("item", key)
+        and not trace.heap.is_stale(who, "item", key)
         and type(facts.example) in (list, dict)
     ):
         try:
