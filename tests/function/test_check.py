@@ -79,7 +79,7 @@ def test_differences_are_named(plain, other, text):
     NAN, np.array([NAN, 1]), np.float32(NAN), np.array([np.datetime64("NaT")]), complex(NAN, 0), None, ...,
     b"x", np.zeros(2, [("a", int)]), range(3), slice(1), frozenset({1}), object, sys,
     lambda x: x, np.array(["a"]),
-], ids=repr)
+], ids=lambda v: repr(v).partition(" at 0x")[0])
 def test_equal_values_are_the_same(value):
     assert Differ().compare("result", value, copy.deepcopy(value) if not isinstance(value, types.ModuleType)
                             else value) == ""
