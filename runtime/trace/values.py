@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import operator
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,17 +20,14 @@ from runtime.trace.heap import Identity
 from runtime.trace.record import Path
 from runtime.types import ArrayType, ObjectType, Type, WeakType
 
-if TYPE_CHECKING:
-    from runtime.trace.core import Trace
-
-
 @dataclasses.dataclass(eq=False)
 class Facts:
     """What the trace keeps about a handle: its value in the graph and where it came from.
 
+    trace: the `Trace` it belongs to (which stands above this module).
     example: the concrete object, for one that existed before the call; path: where it was found."""
 
-    trace: Trace
+    trace: Any
     operand: Operand
     type: Type
     identity: Identity
