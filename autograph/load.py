@@ -60,10 +60,10 @@ def load(tree: gast.FunctionDef, source: Source, *, ag: str = "ag",
     filename = generated_filename(tree.name)
     code = compile_function(printed, free, original, filename, qualname=source.function.__qualname__)
     origin = trace_origin(located, printed, source.definition, source.file, original.co_name)
-    register(filename, text, origin, list(walk(code)))
+    originals = _originals(code, printed, origin, source)
+    register(filename, text, origin, list(walk(code)), [code, *originals])
     wanted = tuple(name for name in code.co_freevars if name != ag)
-    return Generated(text, filename, tree, code, wanted, ag, boxed_free, origin,
-                     _originals(code, printed, origin, source))
+    return Generated(text, filename, tree, code, wanted, ag, boxed_free, origin, originals)
 
 
 def _originals(code: types.CodeType, printed: ast.FunctionDef, origin: Origin,

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping
 
 from autograph.codes import FunctionNode, code_name
 from runtime.errors import Span
+from runtime.execute import traceback
 
 # Start and end, lines from 1 and columns in bytes from 0, as nodes and instructions have them.
 Place = tuple[int, int, int, int]
@@ -127,9 +128,15 @@ def is_generated_file(filename: str) -> bool:
     return filename.startswith("<autograph ")
 
 
-def register(filename: str, text: str, origin: Origin, codes: Iterable[types.CodeType]) -> None:
-    """Keep the text and its origin for as long as any of the code objects lives."""
+def register(filename: str, text: str, origin: Origin, codes: Iterable[types.CodeType],
+             users: Iterable[types.CodeType] = ()) -> None:
+    """Keep the text and its origin for as long as any of the code objects lives.
+
+    users: those that stand for whole functions of the user's; others are parts of these.
+    """
     _origins[filename] = origin
+    whole = frozenset(map(id, users))  # the objects themselves would be kept alive
+    traceback.register(filename, span_of_instruction, lambda code: id(code) not in whole)
     # An entry without a time stamp is never thrown out by linecache.checkcache.
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     alive = list(codes)
@@ -140,6 +147,7 @@ def register(filename: str, text: str, origin: Origin, codes: Iterable[types.Cod
         if not left[0]:
             _origins.pop(filename, None)
             linecache.cache.pop(filename, None)
+            traceback.forget(filename)
 
     for code in alive:
         weakref.finalize(code, gone).atexit = False
@@ -150,9 +158,9 @@ def span_of_frame(frame: types.FrameType) -> Span | None:
     return span_of_instruction(frame.f_code, frame.f_lasti, frame.f_lineno)
 
 
-def span_of_traceback(traceback: types.TracebackType) -> Span | None:
+def span_of_traceback(entry: types.TracebackType) -> Span | None:
     """The user's place that a traceback entry of generated code stands for; None for any other entry."""
-    return span_of_instruction(traceback.tb_frame.f_code, traceback.tb_lasti, traceback.tb_lineno)
+    return span_of_instruction(entry.tb_frame.f_code, entry.tb_lasti, entry.tb_lineno)
 
 
 def span_of_instruction(code: types.CodeType, instruction: int, line: int | None) -> Span | None:

@@ -40,9 +40,7 @@ def load(plan: PlanSource, *, show_generated: bool | None = None) -> Callable[..
         try:
             return function(*args)
         except BaseException as error:
-            entry = error.__traceback__
-            inner = None if entry is None else entry.tb_next  # the first entry is this function's own
-            found = traceback.rewritten(inner, show_generated=show_generated)
+            found = traceback.cleaned(error, show_generated=show_generated)
             if sys.version_info < (3, 11):  # a bare raise would restore the old traceback
                 raise error.with_traceback(found)  # noqa: B904  it is the error that is being handled
             else:

@@ -3,12 +3,13 @@
 In: a traceback with frames of generated code (plans, and whatever else has told its places here).  Out: one
 in which each such frame is replaced by frames that name the user's file, function and line, inlined callers
 too, and in which the frames of this project are left out.  What always holds: the exception object itself,
-its cause, context and notes are not touched; nothing is done until something is raised.
+its cause, context and notes stay what they are; nothing is done until something is raised.
 """
 
 from __future__ import annotations
 
 import ast
+import dataclasses
 import os
 import types
 from collections.abc import Callable, Iterator
@@ -19,11 +20,27 @@ from runtime.errors import Span
 
 # (code, index of the instruction or -1, line) -> the user's place
 Places = Callable[[types.CodeType, int, int], "Span | None"]
-_PLACES: dict[str, Places] = {}
+
+
+def _never(code: types.CodeType) -> bool:
+    return False
+
+
+@dataclasses.dataclass(frozen=True)
+class _Generated:
+    """places: where an instruction comes from.  inner: whether a code object is a part of the user's function
+    that stands round it (a branch, a loop body), so that its frame and that one's are one frame of the user's."""
+
+    places: Places
+    inner: Callable[[types.CodeType], bool]
+
+
+_GENERATED: dict[str, _Generated] = {}
 _OWN = tuple(
     os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), name) + os.sep
     for name in ("runtime", "autograph")
 )
+_MARK = "<marker>"  # no name of a user's
 
 
 class _Marker(Exception):
@@ -34,6 +51,8 @@ def _raising_code() -> types.CodeType:
     """Code that raises, without columns, so that no caret is printed under the user's line."""
     tree = ast.parse("raise marker")
     for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            node.id = _MARK
         if isinstance(node, (ast.stmt, ast.expr)):
             node.col_offset = node.end_col_offset = -1
     return compile(tree, "<user>", "exec")
@@ -42,14 +61,58 @@ def _raising_code() -> types.CodeType:
 _RAISE = _raising_code()
 
 
-def register(filename: str, places: Places) -> None:
-    """Tell where the code compiled under `filename` comes from."""
-    _PLACES[filename] = places
+def register(filename: str, places: Places, inner: Callable[[types.CodeType], bool] = _never) -> None:
+    """Tell where the code compiled under `filename` comes from, and which of it is a part of a function."""
+    _GENERATED[filename] = _Generated(places, inner)
+
+
+def register_hidden(filename: str) -> None:
+    """Leave out the frames of code compiled under `filename`: it stands for nothing of the user's."""
+    _GENERATED[filename] = _Generated(lambda code, instruction, line: None, _never)
 
 
 def forget(filename: str) -> None:
-    """Undo `register`."""
-    _PLACES.pop(filename, None)
+    """Undo `register` and `register_hidden`."""
+    _GENERATED.pop(filename, None)
+
+
+def cleaned(error: BaseException, *, show_generated: bool | None = None) -> types.TracebackType | None:
+    """The traceback that the error should go on with: the user's frames only.
+
+    The errors that it came from, and those in a group, get theirs too.
+    show_generated: True leaves all as it is; None asks the settings.
+    """
+    if settings.show_generated_frames if show_generated is None else show_generated:
+        return error.__traceback__
+    try:
+        for other in _related(error):
+            if other is not error and _has_generated(other.__traceback__):
+                other.__traceback__ = rewritten(other.__traceback__, show_generated=False)
+        return rewritten(error.__traceback__, show_generated=False)
+    except RecursionError:  # no room left on the stack for this: better the frames as they are
+        return error.__traceback__
+
+
+def _related(error: BaseException) -> Iterator[BaseException]:
+    """The error, its causes and contexts, and the members of groups."""
+    seen: set[int] = set()
+    left: list[BaseException | None] = [error]
+    while left:
+        one = left.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        yield one
+        members = getattr(one, "exceptions", ()) if hasattr(one, "derive") else ()
+        left += [one.__cause__, one.__context__, *members]
+
+
+def _has_generated(traceback: types.TracebackType | None) -> bool:
+    while traceback is not None:
+        if traceback.tb_frame.f_code.co_filename in _GENERATED:
+            return True
+        traceback = traceback.tb_next
+    return False
 
 
 def rewritten(
@@ -61,35 +124,56 @@ def rewritten(
     """
     if settings.show_generated_frames if show_generated is None else show_generated:
         return traceback
-    entries: list[tuple[types.FrameType, int, int]] = []
+    entries: list[_Entry] = []
     while traceback is not None:
-        entries += _entries(traceback)
+        _add(entries, traceback)
         traceback = traceback.tb_next
     result: types.TracebackType | None = None
-    for frame, instruction, line in reversed(entries):
-        result = types.TracebackType(result, frame, instruction, line)
+    for entry in reversed(entries):
+        result = types.TracebackType(result, entry.frame, entry.instruction, entry.line)
     return result
 
 
-def _entries(traceback: types.TracebackType) -> Iterator[tuple[types.FrameType, int, int]]:
-    """What stands for one entry."""
-    code = traceback.tb_frame.f_code
-    places = _PLACES.get(code.co_filename)
-    if places is not None:
-        span = places(code, traceback.tb_lasti, traceback.tb_lineno)
-        chain = []
-        while span is not None:
-            chain.append(span)
-            span = span.caller
-        for place in reversed(chain):
-            frame, instruction = _frame(place)
-            yield frame, instruction, place.line
-    elif not os.path.abspath(code.co_filename).startswith(_OWN):
-        yield traceback.tb_frame, traceback.tb_lasti, traceback.tb_lineno
+@dataclasses.dataclass(frozen=True)
+class _Entry:
+    """One entry of the new traceback.  span: the user's place, where it stands for generated code."""
+
+    frame: types.FrameType
+    instruction: int
+    line: int
+    span: Span | None = None
 
 
-def _frame(span: Span) -> tuple[types.FrameType, int]:
-    """A finished frame of a code object that claims to be the user's, and the instruction it is at."""
+def _add(entries: list[_Entry], traceback: types.TracebackType) -> None:
+    """Append what stands for one entry."""
+    frame = traceback.tb_frame
+    code = frame.f_code
+    generated = _GENERATED.get(code.co_filename)
+    if generated is None:
+        if not os.path.abspath(code.co_filename).startswith(_OWN):
+            entries.append(_Entry(frame, traceback.tb_lasti, traceback.tb_lineno))
+        return
+    span = generated.places(code, traceback.tb_lasti, traceback.tb_lineno)
+    chain = []
+    while span is not None:
+        chain.append(span)
+        span = span.caller
+    if chain and entries and generated.inner(code) and _same_function(entries[-1].span, chain[-1]):
+        entries.pop()
+    for place in reversed(chain):
+        stand_in, instruction = _frame(place, frame)
+        entries.append(_Entry(stand_in, instruction, place.line, place))
+
+
+def _same_function(a: Span | None, b: Span) -> bool:
+    return a is not None and (a.file, a.function) == (b.file, b.function)
+
+
+def _frame(span: Span, generated: types.FrameType) -> tuple[types.FrameType, int]:
+    """A finished frame of a code object that claims to be the user's, and the instruction it is at.
+
+    Its variables are those of the generated frame: they have the user's names.
+    """
     function = span.function or "<module>"
     facts: dict[str, Any] = {"co_filename": span.file, "co_firstlineno": span.line}
     facts["co_name"] = function.rpartition(".")[2]
@@ -97,9 +181,10 @@ def _frame(span: Span) -> tuple[types.FrameType, int]:
         facts["co_qualname"] = function
     code = _RAISE.replace(**facts)
     try:
-        exec(code, {"marker": _Marker()})
+        exec(code, {_MARK: _Marker()}, dict(generated.f_locals))
     except _Marker as marker:
         inner = marker.__traceback__
         assert inner is not None and inner.tb_next is not None
+        marker.__traceback__ = None  # the frame refers to the marker: no circle
         return inner.tb_next.tb_frame, inner.tb_next.tb_lasti
     raise AssertionError("unreachable")

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from runtime.execute import traceback
 from runtime.function.signature import Signature
 from runtime.trace.record import Guard
 from runtime.types import (
@@ -37,6 +38,8 @@ class _Miss(enum.Enum):
 
 
 MISS = _Miss.MISS
+ENTRY_FILE = "<autograph entry>"
+traceback.register_hidden(ENTRY_FILE)
 _IDENTITY = (bool, type(None), type(Ellipsis), type(NotImplemented), type, enum.Enum, _types.FunctionType,
              _types.BuiltinFunctionType, _types.ModuleType, np.ufunc)
 _WEAK: dict[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
@@ -163,6 +166,6 @@ def compile_entry(signature: Signature, guards: tuple[Guard, ...], call: str, **
     """The entry of a trace; names: what `call` refers to."""
     text, namespace = entry_source(signature, guards, call)
     namespace.update(names)
-    exec(compile(text, f"<autograph entry {signature.function}>", "exec"), namespace)
+    exec(compile(text, ENTRY_FILE, "exec"), namespace)
     entry: Entry = namespace["entry"]
     return entry

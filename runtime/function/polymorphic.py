@@ -22,6 +22,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, over
 
 from runtime.config import settings
 from runtime.errors import AutographError, ConversionRefused, Untraceable
+from runtime.execute.traceback import cleaned
 from runtime.function.concrete import ConcreteFunction
 from runtime.function.dispatch import MISS, Entry, compile_entry
 from runtime.function.records import TraceRecord, generalise, guard_reason, retrace_reason
@@ -137,13 +138,21 @@ class PolymorphicFunction(Generic[P, R]):
         """What the Python function does."""
         if active() is not None:
             return self._inline(self._python, args, kwargs)  # type: ignore[no-any-return]
-        if _Mode.eager:
-            return self._python(*args, **kwargs)  # type: ignore[no-any-return]
-        for entry in self._entries:
-            result = entry(args, kwargs)
-            if result is not MISS:
-                return result  # type: ignore[no-any-return]
-        return self._call_slowly(args, kwargs)  # type: ignore[no-any-return]
+        try:
+            if _Mode.eager:
+                return self._python(*args, **kwargs)  # type: ignore[no-any-return]
+            for entry in self._entries:
+                result = entry(args, kwargs)
+                if result is not MISS:
+                    return result  # type: ignore[no-any-return]
+            return self._call_slowly(args, kwargs)  # type: ignore[no-any-return]
+        except BaseException as error:
+            found = cleaned(error)
+            if sys.version_info < (3, 11):  # a bare raise would restore the old traceback
+                raise error.with_traceback(found)  # noqa: B904  it is the error that is being handled
+            else:  # a bare raise adds no entry for this frame
+                error.__traceback__ = found
+                raise
 
     def _run_inside(self, /, *args: Any, **kwargs: Any) -> Any:
         """The call without what was put around it."""

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
 
+from runtime.execute.traceback import cleaned
 from runtime.function.concrete import ConcreteFunction
 from runtime.function.polymorphic import P, PolymorphicFunction, R, Tracer
 
@@ -52,7 +54,15 @@ class PrefixedFunction(PolymorphicFunction[P, R]):
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
         """What the callable does."""
-        return super().__call__(*self.prefix, *args, **{**self.keywords, **kwargs})
+        try:
+            return super().__call__(*self.prefix, *args, **{**self.keywords, **kwargs})
+        except BaseException as error:  # as in the base class
+            found = cleaned(error)
+            if sys.version_info < (3, 11):
+                raise error.with_traceback(found)  # noqa: B904  it is the error that is being handled
+            else:
+                error.__traceback__ = found
+                raise
 
     def get_concrete_function(self, /, *args: Any, **kwargs: Any) -> ConcreteFunction:
         """As for any polymorphic function; the given arguments are added here too."""

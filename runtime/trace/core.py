@@ -264,11 +264,11 @@ class Trace:
             return self._node("py.list", x)
         if type(x) is dict:
             return self._node("py.dict", [y for pair in x.items() for y in pair])
+        held = getattr(type(x), "_operand", None)
+        if callable(held):  # a method of a handle: before `trusted`, which takes our own classes for granted
+            return held(x)  # type: ignore[no-any-return]
         if isinstance(x, (types.ModuleType, type)) or trusted(x):
             return Const(x)
-        held = getattr(x, "_operand", None)
-        if callable(held):
-            return held()  # type: ignore[no-any-return]
         raise Untraceable(
             f"a {type(x).__module__}.{type(x).__qualname__} made while tracing can't be carried into the graph",
             span=self.span(),

@@ -1,0 +1,141 @@
+"""What a converted function raises is what the plain function raises, its traceback too."""
+
+from __future__ import annotations
+
+import pathlib
+import sys
+import traceback
+import types
+
+import numpy as np
+import pytest
+
+import autograph as ag
+from runtime.config import settings
+from tests.errors import samples
+
+FUNCTIONS = [f for name, f in vars(samples).items()
+             if isinstance(f, types.FunctionType) and f.__module__ == samples.__name__ and name != "check"]
+# Python 3.10 has no way to raise again without an entry for the function that does.
+OURS = set() if sys.version_info >= (3, 11) else {"polymorphic.py", "loader.py", "prefixed.py"}
+
+
+def raised(function, *args):
+    try:
+        function(*args)
+    except Exception as error:
+        return error
+    raise AssertionError("nothing was raised")
+
+
+def frames(error: BaseException) -> list[tuple[str, int | None, str]]:
+    """File, line and function of each entry below the call in this file."""
+    found = [(f.filename, f.lineno, f.name) for f in traceback.extract_tb(error.__traceback__)
+             if f.name != "<listcomp>"]  # a frame of its own up to Python 3.11 only
+    return [entry for entry in found if entry[0] != __file__ and pathlib.Path(entry[0]).name not in OURS]
+
+
+def described(error: BaseException | None) -> object:
+    """Everything of an error that a user can see."""
+    if error is None:
+        return None
+    # An unbound name raises a class of ours (docs/differences.md).
+    cls = UnboundLocalError if isinstance(error, ag.UnboundNameError) else type(error)
+    return (cls, str(error), repr(error.args), getattr(error, "__notes__", None), error.__suppress_context__,
+            frames(error), described(error.__cause__), described(error.__context__))
+
+
+@pytest.mark.parametrize("x", [np.float64(4.0), 4.0, 4], ids=repr)
+@pytest.mark.parametrize("plain", FUNCTIONS, ids=lambda f: f.__name__)
+def test_as_python_raises_it(plain, x):
+    function = ag.function(plain)
+    expected = described(raised(plain, x))
+    for _ in range(2):  # while the trace is made, and when it is there
+        assert described(raised(function, x)) == expected
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="exception groups are new in 3.11")
+def test_groups():
+    def grouped(x):
+        errors = []
+        for value in (x, x - 1):
+            try:
+                samples.check(value)
+            except ValueError as error:
+                errors.append(error)
+        raise ExceptionGroup("several", errors)  # noqa: F821
+
+    expected, error = raised(grouped, 5.0), raised(ag.function(grouped), 5.0)
+    assert described(error) == described(expected)
+    assert [described(e) for e in error.exceptions] == [described(e) for e in expected.exceptions]
+
+
+def test_methods_and_callables():
+    class Model:
+        def __init__(self):
+            self.limit = 3
+
+        @ag.function
+        def method(self, x):
+            return samples.check(x + self.limit)
+
+        def __call__(self, x):
+            return samples.check(x + self.limit)
+
+    model = Model()
+    line = samples.check.__code__.co_firstlineno + 2
+    for function in (model.method, ag.function(model), ag.function(model.__call__)):
+        error = raised(function, np.float64(1.0))
+        assert frames(error) == [(samples.__file__, line, "check")]
+        inner = [f.name for f in traceback.extract_tb(error.__traceback__) if f.filename == __file__]
+        assert inner[0] == "raised" and inner[-1] in ("method", "__call__") and len(inner) == 2
+
+
+def test_one_converted_function_calls_another():
+    inner = ag.function(samples.check)
+
+    def outer(x):
+        return inner(x) + 1
+
+    error = raised(ag.function(outer), np.float64(4.0))
+    assert [f.name for f in traceback.extract_tb(error.__traceback__)][1:] == ["outer", "check"]
+
+
+def test_what_the_user_did_wrong_ends_at_the_call():
+    double = ag.function(lambda x: 2 * x, input_signature=[ag.TensorSpec((2,), np.float64)])
+    error = raised(double, np.ones(3))
+    assert isinstance(error, ag.SignatureError)
+    assert [f.name for f in traceback.extract_tb(error.__traceback__) if f.filename not in OURS] == ["raised"]
+    error = raised(double, 1, 2, 3)
+    assert str(error) == str(raised(double.python_function, 1, 2, 3))
+
+
+def test_generated_frames_on_request():
+    function = ag.function(samples.in_an_arm)
+    with settings.override(show_generated_frames=True):
+        shown = [f.filename for f in traceback.extract_tb(raised(function, np.int64(4)).__traceback__)]
+    assert any(name.startswith("<plan in_an_arm") for name in shown)
+    assert any(name.endswith("polymorphic.py") for name in shown)
+
+
+def test_the_variables_can_be_looked_at_afterwards():
+    error = raised(ag.function(samples.a_failed_assertion), np.float64(4.0))
+    *_, (frame, line) = traceback.walk_tb(error.__traceback__)
+    assert frame.f_code.co_name == "a_failed_assertion"
+    assert frame.f_locals["y"] == 8.0
+    assert line == samples.a_failed_assertion.__code__.co_firstlineno + 2
+
+
+def test_errors_that_a_program_handles_stay_as_they_are():
+    """An error that was raised elsewhere, and is raised again, keeps the frames it had."""
+    kept = raised(samples.check, 4.0)
+    before = [f.name for f in traceback.extract_tb(kept.__traceback__)]
+
+    def again(x):
+        if x > 0:
+            raise kept
+        return x
+
+    error = raised(ag.function(again), np.float64(1.0))
+    assert error is kept
+    assert [f.name for f in traceback.extract_tb(error.__traceback__)][-len(before):] == before
