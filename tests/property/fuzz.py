@@ -15,6 +15,7 @@ import importlib.util
 import linecache
 import multiprocessing
 import pathlib
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -38,13 +39,18 @@ def load(source: str, folder: pathlib.Path, name: str) -> Callable[..., Any]:
     return module.program
 
 
-def verdict(program: Program, source: str, folder: pathlib.Path, name: str) -> str | None:
+def verdict(
+    program: Program, source: str, folder: pathlib.Path, name: str, seconds: float = 20.0
+) -> str | None:
     """How the converted program differs from the plain one, or None."""
     try:
-        return first_difference(load(source, folder, name), autograph.function, program.calls)
+        # Two modules of the same text: programs that change their globals must not meet each other's.
+        plain, other = load(source, folder, name), load(source, folder, f"{name}_twin")
+        return first_difference(plain, lambda _: autograph.function(other), program.calls, seconds)
     finally:
-        sys.modules.pop(name, None)
-        (folder / f"{name}.py").unlink(missing_ok=True)
+        for made in (name, f"{name}_twin"):
+            sys.modules.pop(made, None)
+            (folder / f"{made}.py").unlink(missing_ok=True)
 
 
 def smaller(tree: ast.Module) -> Iterator[ast.Module]:
@@ -72,9 +78,19 @@ def smaller(tree: ast.Module) -> Iterator[ast.Module]:
                 yield fresh
 
 
+def kind(problem: str | None) -> str:
+    """What sort of difference it is; shrinking keeps to it, or it would find programs that never end."""
+    if problem is None or problem.startswith("over "):
+        return "late" if problem else ""
+    raised = re.search(r": raised (\w+)", problem)
+    return raised[1] if raised else "other"
+
+
 def shrink(program: Program, folder: pathlib.Path, limit: int = 600) -> str:
-    """The smallest program found that still differs, by greedy deletion of statements."""
+    """The smallest program found that still differs in the same way, by greedy deletion of statements."""
     source, tries, shrunk = program.source, 0, True
+    first = kind(verdict(program, source, folder, f"shrunk_{program.seed}"))
+    seconds = 20.0 if first == "late" else 4.0
     while shrunk and tries < limit:
         shrunk = False
         for candidate in smaller(ast.parse(source)):
@@ -82,12 +98,10 @@ def shrink(program: Program, folder: pathlib.Path, limit: int = 600) -> str:
             text = ast.unparse(candidate) + "\n"
             try:
                 compile(text, "candidate", "exec")
-                differs = "def program" in text and verdict(
-                    program, text, folder, f"shrunk_{program.seed}_{tries}"
-                )
+                problem = verdict(program, text, folder, f"shrunk_{program.seed}_{tries}", seconds)
             except Exception:  # a candidate that doesn't even load is no candidate
                 continue
-            if differs:
+            if kind(problem) == first:
                 source, shrunk = text, True
                 break
             if tries >= limit:

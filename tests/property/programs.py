@@ -16,6 +16,35 @@ import numpy as np
 
 HEADER = """import numpy as np
 
+TOTAL = 0
+
+
+class Box:
+    def __init__(self, value):
+        self.value = value
+        self.seen = []
+
+    def push(self, value):
+        if value > self.value:
+            self.value = value
+        else:
+            self.seen.append(value)
+        return len(self.seen)
+
+
+def bump(amount):
+    global TOTAL
+    if amount > 0:
+        TOTAL += 1
+    return TOTAL
+
+
+def guarded(p, q):
+    try:
+        return p / q
+    except (ZeroDivisionError, TypeError):
+        return q
+
 
 def helper(p, q):
     if p > q:
@@ -38,6 +67,17 @@ def fill(target, value):
 
 
 """
+PROGRAM = """def program(a, b, x, y, items):
+    box = Box(a)
+    table = {"two": b}
+    shift = lambda p: p - b
+
+    def keep(p):
+        nonlocal a
+        a = p
+        return b
+
+"""
 NUMBERS = ("a", "b", "c", "d", "e")
 ARRAYS = ("x", "y", "z")
 MAX_DEPTH = 3
@@ -58,7 +98,7 @@ class Writer:
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
         self.lines: list[str] = []
-        self.sure = {"a", "b", "x", "y", "items"}
+        self.sure = {"a", "b", "x", "y", "items", "box", "table"}
         self.counters = 0
         self.budget = self.rng.randint(6, 22)
 
@@ -108,6 +148,15 @@ class Writer:
             lambda: f"np.sqrt(np.abs({self.number(depth + 1)}))",
             lambda: f"{rng.choice(['int', 'float'])}({self.number(depth + 1)})",
             lambda: rng.choice(["len(items)", "items[-1]", "items[0]", "sum(items)"]),
+            lambda: rng.choice(
+                ["box.value", "len(box.seen)", "table.get('one', 5)", "table['two']", "len(table)"]
+            ),
+            lambda: f"{rng.choice(['bump', 'box.push', 'shift', 'keep'])}({self.number(depth + 1)})",
+            lambda: f"guarded({self.number(depth + 1)}, {self.number(depth + 1)})",
+            lambda: (
+                f"sum([v {rng.choice(['+', '*'])} {self.pick(NUMBERS)} for v in items[:3] if {self.test(1)}])"
+            ),
+            lambda: f"max((v for v in {rng.choice(['items', self.pick(ARRAYS)])}), default=0)",
         ]
         return rng.choice(deeper)()
 
@@ -161,8 +210,8 @@ class Writer:
     def simple(self, depth: int) -> None:
         rng = self.rng
         kind = rng.choices(
-            ["number", "aug", "array", "aug_array", "element", "slice", "list", "print", "swap"],
-            [8, 5, 3, 3, 5, 2, 3, 1, 1],
+            ["number", "aug", "array", "aug_array", "element", "slice", "list", "print", "swap", "object"],
+            [8, 5, 3, 3, 5, 2, 3, 1, 1, 3],
         )[0]
         if kind == "number":
             name, text = rng.choice(NUMBERS), self.number()
@@ -196,10 +245,34 @@ class Writer:
             else:
                 self.put(depth, f"items = [{self.number(1)}, {self.number(1)}, *items[:3]]")
         elif kind == "print":
-            self.put(depth, f"print({self.pick(NUMBERS)}, {self.test(1)})")
+            text = rng.choice(
+                [f"{self.pick(NUMBERS)}, {self.test(1)}", f"f'{{{self.pick(NUMBERS)}:.2f}} {{items!r}}'"]
+            )
+            self.put(depth, f"print({text})")
+        elif kind == "object":
+            self.put(depth, self.object_write())
         else:
             one, two = self.pick(NUMBERS), self.pick(NUMBERS)
             self.put(depth, f"{one}, {two} = {two}, {one}")
+
+    def object_write(self) -> str:
+        """A write to the local object or dict, or a rebinding of either."""
+        number, name = self.number(1), self.pick(NUMBERS)
+        return self.rng.choice(
+            [
+                f"box.value = {number}",
+                f"box.value += {number}",
+                f"box.seen.append({number})",
+                f"table[{self.rng.choice(['1', repr('one'), repr('two')])}] = {number}",
+                f"table['two'] += {number}",
+                f"{name} = table.pop('one', {number})",
+                f"box = Box({number})",
+                f"{name} = table.setdefault('one', {number})",
+                f"table = {{'two': {number}, **table}}",
+                f"{name}, *items = [{number}, *items[:2]]",
+                f"keep({number})",
+            ]
+        )
 
     def block(self, depth: int, in_loop: bool) -> None:
         for _ in range(self.rng.randint(1, 3)):
@@ -237,7 +310,13 @@ class Writer:
 
     def if_(self, depth: int, in_loop: bool) -> None:
         before = set(self.sure)
-        self.put(depth, f"if {self.test()}:")
+        if self.rng.random() < 0.12:
+            name = self.rng.choice(NUMBERS[2:])
+            self.put(depth, f"if ({name} := {self.number(1)}) > {self.number(1)}:")
+            before.add(name)
+            self.sure.add(name)
+        else:
+            self.put(depth, f"if {self.test()}:")
         after = self.arms(depth, in_loop, before)
         if self.rng.random() < 0.25:
             self.put(depth, f"elif {self.test()}:")
@@ -275,7 +354,7 @@ class Writer:
     def for_(self, depth: int, in_loop: bool) -> None:
         rng = self.rng
         before = set(self.sure)
-        kind = rng.choice(["range", "range", "array", "list", "tuple", "enumerate", "zip"])
+        kind = rng.choice(["range", "range", "array", "list", "tuple", "enumerate", "zip", "dict"])
         if kind == "range":
             counter = f"k{self.counters}"
             self.counters += 1
@@ -292,6 +371,7 @@ class Writer:
                 "list": f"for {name} in items[:3]:",
                 "tuple": f"for {name} in ({self.number(1)}, {self.number(1)}):",
                 "enumerate": f"for {name}, {other} in enumerate({self.pick(ARRAYS)}):",
+                "dict": f"for _, {name} in list(table.items()):",
                 "zip": f"for {name}, {other} in zip({self.pick(ARRAYS)}, items):",
             }[kind]
             self.put(depth, text)
@@ -302,10 +382,10 @@ class Writer:
         while self.budget > 0:
             self.statement(0, False)
         if self.rng.random() < 0.9:
-            names = sorted(self.sure - {"items"}) + ["items"]
+            names = sorted(self.sure - {"box", "table"}) + ["table", "box.value", "box.seen"]
             chosen = [n for n in names if self.rng.random() < 0.7] or ["a"]
             self.put(0, f"return {', '.join(chosen)}")
-        return HEADER + "def program(a, b, x, y, items):\n" + "\n".join(self.lines) + "\n"
+        return HEADER + PROGRAM + "\n".join(self.lines) + "\n"
 
 
 def scalar(rng: random.Random, kind: str) -> Any:
@@ -326,7 +406,8 @@ def arguments(seed: int) -> tuple[tuple[Any, ...], ...]:
     kinds = ["int", "float", "int64", "float64", "float32", "bool", "int64", "float64", "int32"]
 
     def one(a: str, b: str, dtype: str, item: str, alias: bool) -> tuple[Any, ...]:
-        x = np.array([rng.choice([-2, -1, 0, 1, 2, 3]) for _ in range(3)], dtype)
+        size = rng.choice([3] * 12 + [0, 1, 4])
+        x = np.array([rng.choice([-2, -1, 0, 1, 2, 3]) for _ in range(size)], dtype)
         y = x if alias else np.array([rng.choice([-1, 0, 1, 4]) for _ in range(3)], dtype)
         return (
             scalar(rng, a),
