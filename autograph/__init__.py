@@ -4,9 +4,11 @@
 source.  The names in lower case with an underscore, and `cond`, `while_loop`, `for_loop`, `call` and
 their like, are what that form calls; they do what Python does when nothing is being traced.
 """
+
 from __future__ import annotations
 
 from autograph.api import convert, do_not_convert, explain, function, to_code
+from autograph.operators import matching as pattern
 from autograph.operators.calls import call
 from autograph.operators.containers import (
     dict_,
@@ -20,6 +22,7 @@ from autograph.operators.containers import (
     unpack,
 )
 from autograph.operators.logic import and_, in_, is_, is_not, not_, not_in, or_
+from autograph.operators.matching import match
 from autograph.operators.variables import Cell, bound, global_cell, raise_, unbound
 from runtime import (
     AutographError,
@@ -92,9 +95,11 @@ __all__ = [
     "is_not",
     "list_",
     "list_comp",
+    "match",
     "not_",
     "not_in",
     "or_",
+    "pattern",
     "raise_",
     "run_functions_eagerly",
     "set_",

@@ -63,7 +63,13 @@ class _Branches:
         self.work.leave(2)
         made = [arm(name, operands, part, results) for name, part in zip(taken, arms, strict=True)]
         before = [part for defined, _ in made for part in defined]
-        call = self.work.ag("cond", stmt.test, *(fn for _, fn in made))
+        test = stmt.test
+        if before and any(isinstance(part, gast.NamedExpr) for part in gast.walk(test)):
+            # The arms are defined before the call and may read what the test binds, so the test goes first.
+            name = self.work.fresh("test")
+            before.insert(0, assign(name, test))
+            test = load(name)
+        call = self.work.ag("cond", test, *(fn for _, fn in made))
         if operands:
             call.args.append(tuple_of(load(name) for name in operands))
         if any(isinstance(last, gast.Return) for part in arms for last in part[-1:]):

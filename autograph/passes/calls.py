@@ -98,6 +98,15 @@ class _Calls(Rewriter):
             return known and not all(is_static(arg) for arg in node.args)
         if not isinstance(func, gast.Attribute):
             return False
+        owner = func.value
+        if isinstance(owner, gast.Attribute) and owner.attr == "pattern":
+            owner = owner.value  # the makers of patterns
+        if (
+            isinstance(owner, gast.Name)
+            and owner.id == self.work.ctx.ag
+            and owner.id not in self.work.bound_names
+        ):
+            return True
         if isinstance(func.value, gast.Name) and (
             func.value.id == self.work.ctx.ag or func.value.id in self.work.boxes and func.attr == "set"
         ):

@@ -15,7 +15,7 @@ from typing import Any
 import gast
 
 from autograph.analysis.captures import Captures
-from autograph.analysis.scopes import COMPREHENSIONS, SCOPES, Scope, inner_parts, outer_parts, scopes
+from autograph.analysis.scopes import COMPREHENSIONS, SCOPES, Scope, import_names, inner_parts, outer_parts, scopes
 from autograph.passes.context import Work
 from autograph.passes.desugar import after_docstring
 from autograph.passes.walk import Rewriter
@@ -50,11 +50,10 @@ def cells(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
         owner = scope.owner(name)
         if owner is not None:
             wanted[owner].add(name)
+    kept = {name for scope in table.values() for name in scope.defs} | imported(root)
     for scope, names in wanted.items():
         for name in sorted(names):
-            boxes[scope, name] = (
-                work.fresh(f"{name}_cell") if name in scope.defs or _imported(scope, name) else name
-            )
+            boxes[scope, name] = work.fresh(f"{name}_cell") if name in kept else name
     work.boxes |= set(boxes.values()) | free
     work.boxed_free = frozenset(free)
     work.direct = direct_functions(table, boxes)
@@ -150,11 +149,10 @@ def _check_targets(scope: Scope, captures: Captures, work: Work) -> None:
         )
 
 
-def _imported(scope: Scope, name: str) -> bool:
-    return any(
-        isinstance(part, gast.alias) and (part.asname or part.name).split(".")[0] == name
-        for part in gast.walk(scope.node)
-    )
+def imported(root: gast.AST) -> set[str]:
+    """The names that imports in the tree bind."""
+    imports = [node for node in gast.walk(root) if isinstance(node, (gast.Import, gast.ImportFrom))]
+    return {name for node in imports for name in import_names(node)}
 
 
 class _Boxer(Rewriter):
@@ -163,6 +161,9 @@ class _Boxer(Rewriter):
     def __init__(self, work: Work, table: dict[gast.AST, Scope], boxes: Boxes) -> None:
         self.work, self.table, self.boxes = work, table, boxes
         self.scope: Scope = table[work.root]
+        self.of_scope: dict[Scope, list[tuple[str, str]]] = {}
+        for (scope, name), box in boxes.items():
+            self.of_scope.setdefault(scope, []).append((name, box))
 
     def box(self, name: str, scope: Scope | None = None) -> str | None:
         """The box that the name stands for here, if any."""
@@ -205,9 +206,7 @@ class _Boxer(Rewriter):
     def new_boxes(self, node: gast.AST) -> list[tuple[str, gast.AST]]:
         scope = self.table[node]
         made = []
-        for (owner, name), box in self.boxes.items():
-            if owner is not scope:
-                continue
+        for name, box in self.of_scope.get(scope, ()):
             if name in scope.outside:
                 made.append((box, self.work.ag("global_cell", constant(name))))
             else:

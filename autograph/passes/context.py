@@ -77,6 +77,14 @@ class Work:
         """A call of an operator."""
         return call(attribute(load(self.ctx.ag), operator), *args, **keywords)
 
+    def is_operator(self, node: gast.AST, operator: str) -> bool:
+        """Whether the node is a call of this operator, made by an earlier pass."""
+        func = getattr(node, "func", None)
+        made = (
+            isinstance(func, gast.Attribute) and func.attr == operator and isinstance(func.value, gast.Name)
+        )
+        return made and func.value.id == self.ctx.ag and self.ctx.ag not in self.bound_names
+
     def fresh(self, base: str) -> str:
         """A name that occurs nowhere in the function yet; it stays taken."""
         return self.ctx.names.fresh(base)
@@ -134,6 +142,10 @@ def bound_names(root: gast.AST) -> set[str]:
             found.add(node.id)
         elif isinstance(node, (gast.FunctionDef, gast.ClassDef)) and node is not root:
             found.add(node.name)
+        elif isinstance(node, (gast.MatchAs, gast.MatchStar)) and node.name is not None:
+            found.add(node.name)
+        elif isinstance(node, gast.MatchMapping) and node.rest is not None:
+            found.add(node.rest)
         elif isinstance(node, gast.alias):
             found.add((node.asname or node.name).split(".")[0])
     return found

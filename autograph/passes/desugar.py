@@ -93,7 +93,7 @@ class _Sugar(Rewriter):
 
     def visit_Assign(self, node: Any) -> Any:
         self.generic(node)
-        shape = display_shape(node.value)
+        shape = [None, None] if self.work.is_operator(node.value, "match") else display_shape(node.value)
         if all(not isinstance(target, PATTERNS) or plain(target, shape) for target in node.targets):
             return node
         if len(node.targets) == 1:

@@ -18,7 +18,6 @@ STATEMENTS: dict[str, str] = {
     "With": "with",
     "AsyncWith": "async with",
     "AsyncFor": "async for",
-    "Match": "match",
     "ClassDef": "a class statement",
     "AsyncFunctionDef": "async def",
     "Yield": "yield",

@@ -67,12 +67,13 @@ class Nesting:
             if stmt in self.exits:
                 return done + list(self.exits[stmt].code)
             flags = self.flags(stmt)
-            rest = stmts[number + 1 :]
             if not flags:
                 done.append(stmt)
                 if isinstance(stmt, gast.Raise):
                     return done
-            elif self.leaves(stmt.body):
+                continue
+            rest = stmts[number + 1 :]
+            if self.leaves(stmt.body):
                 return done + self.split(stmt, self.lower(stmt.body), self.lower(stmt.orelse + rest))
             elif self.leaves(stmt.orelse):
                 return done + self.split(stmt, self.lower(stmt.body + rest), self.lower(stmt.orelse))

@@ -7,7 +7,6 @@ as it is.  Every node of the result has the place of the user's node it stands f
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -24,16 +23,19 @@ from autograph.passes.fence import fence
 from autograph.passes.jumps import jumps
 from autograph.passes.logic import logic
 from autograph.passes.loops import loops
+from autograph.passes.matches import matches
 from autograph.passes.raises import raises
 from autograph.passes.returns import loop_returns, returns
 from autograph.passes.texts import texts
 from autograph.passes.unbound import unbound
-from autograph.template import function, locate
+from autograph.template import clone, function, locate
+from runtime.errors import ConversionRefused, Span
 
 Pass = Callable[[Any, Work], Any]
 
 PIPELINE: tuple[tuple[str, Pass, str], ...] = (
     ("fence", fence, "what is refused is refused before anything changes"),
+    ("matches", matches, "they become ifs, so before anything that looks at statements"),
     ("desugar", desugar, "fewer forms for all that follow"),
     ("cells", cells, "sharing is judged on the user's own scopes, before helpers add theirs"),
     ("comprehensions", comprehensions, "their scopes become lambdas; the names in them are boxed by now"),
@@ -51,9 +53,21 @@ PIPELINE: tuple[tuple[str, Pass, str], ...] = (
 )
 
 
+# The tokenizer takes 100 levels of indentation; what loads the function needs a few.
+DEEPEST = 90
+
+
 def convert_function(node: gast.AST, ctx: Context) -> Conversion:
     """The functional form of a `def` or `lambda`."""
-    root = copy.deepcopy(node)
+    try:
+        return _converted(node, ctx)
+    except RecursionError:
+        span = Span(ctx.file, getattr(node, "lineno", 1), getattr(node, "col_offset", 0))
+        raise ConversionRefused("the function is nested too deeply to be converted", span=span) from None
+
+
+def _converted(node: gast.AST, ctx: Context) -> Conversion:
+    root = clone(node)
     if isinstance(root, gast.Lambda):
         made = function("lambda_", (), [locate(gast.Return(value=root.body), root.body)])
         made.args = root.args
@@ -61,4 +75,17 @@ def convert_function(node: gast.AST, ctx: Context) -> Conversion:
     work = Work(ctx, root)
     for _, run, _ in PIPELINE:
         root = run(root, work)
+    if depth(root) > DEEPEST:
+        work.refuse(
+            node,
+            "the function is nested too deeply to be converted",
+            "each branch, loop and early return in another is a function in a function",
+            "split the function",
+        )
     return Conversion(root, work.boxed_free)
+
+
+def depth(function: gast.FunctionDef) -> int:
+    """How many functions stand in one another."""
+    inner = [depth(stmt) for stmt in function.body if isinstance(stmt, gast.FunctionDef)]
+    return 1 + max(inner, default=0)

@@ -9,14 +9,12 @@ an arm may or may not return.
 
 from __future__ import annotations
 
-import copy
-
 import gast
 
 from autograph.passes.context import Work
 from autograph.passes.nesting import Exit, Nesting
 from autograph.passes.walk import functions, statements
-from autograph.template import assign, branch, constant, load, locate
+from autograph.template import assign, branch, clone, constant, load, locate
 
 
 def loop_returns(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
@@ -104,7 +102,7 @@ class _Returns:
             if not nesting.leaves(body):
                 body = body + rest
             if not nesting.leaves(orelse):
-                orelse = orelse + (copy.deepcopy(rest) if rest and body is not stmt.body else rest)
+                orelse = orelse + ([clone(part) for part in rest] if body is not stmt.body else rest)
             return done + nesting.split(stmt, self.tail(body, stmt), self.tail(orelse, stmt))
         return [*done, locate(gast.Return(value=constant(None)), like)]
 

@@ -115,6 +115,8 @@ class Traced:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
         protocol = self._facts.trace.protocol
+        # a NumPy scalar on the left of an operator comes here as a 0-d array
+        args = tuple(a[()] if isinstance(a, np.ndarray) and a.ndim == 0 else a for a in args)
         out = kwargs.get("out")
         if isinstance(out, tuple) and len(out) == 1:
             kwargs["out"] = out[0]
