@@ -7,10 +7,17 @@ has a place has one everywhere.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import gast
+
+
+class Opaque(gast.FunctionDef):  # type: ignore[misc]
+    """An inner function that stays as it is written: a generator, or the maker of a class.
+
+    It is called at run time.  Passes do not look inside, but for the boxes of names that it shares."""
 
 
 def load(name: str) -> gast.Name:
@@ -103,6 +110,18 @@ def function(name: str, params: Sequence[str], body: list[gast.AST]) -> gast.Fun
 def lambda_(params: Sequence[str], body: gast.AST) -> gast.Lambda:
     """A `lambda` with plain parameters."""
     return gast.Lambda(args=parameters(params), body=body)
+
+
+def clone(node: Any) -> Any:
+    """A copy of a tree, whole."""
+    made = copy.copy(node)
+    for field in node._fields:
+        value = getattr(node, field, None)
+        if isinstance(value, gast.AST):
+            setattr(made, field, clone(value))
+        elif isinstance(value, list):
+            setattr(made, field, [clone(item) if isinstance(item, gast.AST) else item for item in value])
+    return made
 
 
 def locate(tree: Any, like: gast.AST) -> Any:
