@@ -13,9 +13,10 @@ from typing import Any
 
 from autograph.convert import Converted, converted
 from autograph.operators.registry import is_left_alone
-from autograph.origin import is_generated_file, span_of_frame
+from autograph.origin import is_generated_file, span_of_frame, span_of_traceback
 from runtime.boxes import Cell
 from runtime.errors import AutographError, Span
+from runtime.places import is_users, span_of
 from runtime.trace.api import Hooks
 from runtime.trace.core import Trace, active
 from runtime.trace.record import Path
@@ -33,6 +34,12 @@ def call(function: Any, *args: Any, **kwargs: Any) -> Any:
     if trace is None:
         return function(*args, **kwargs)
     return trace.protocol.call(function, args, kwargs)
+
+
+def python(function: Callable[[], Any]) -> Any:
+    """Call a function without arguments that stays as it is written: at run time, when tracing."""
+    trace = active()
+    return function() if trace is None else trace.protocol.run(function)
 
 
 class TracedGlobals(dict[str, Any]):
@@ -56,7 +63,7 @@ class SourceHooks(Hooks):
     """The hooks of one trace (see `runtime.trace.api.Hooks`)."""
 
     def __init__(self, root: Any = None) -> None:
-        self.root_module = getattr(root, "__module__", "") or ""
+        self.root, self.root_module = root, getattr(root, "__module__", "") or ""
         self.trace: Trace | None = None
         self.originals: dict[types.CodeType, types.CodeType] = {}
         self.globals: dict[int, TracedGlobals] = {}
@@ -88,6 +95,21 @@ class SourceHooks(Hooks):
         for place in reversed(places):
             result = Span(place.file, place.line, place.col, place.function, result)
         return result
+
+    def span_of_error(self, error: BaseException) -> Span | None:
+        """The user's line that an error comes from."""
+        found, entry = None, error.__traceback__
+        while entry is not None:
+            if is_generated_file(entry.tb_frame.f_code.co_filename):
+                found = span_of_traceback(entry) or found
+            elif is_users(entry.tb_frame.f_code.co_filename):
+                found = span_of(entry.tb_frame.f_code, entry.tb_lasti, entry.tb_lineno)
+            entry = entry.tb_next
+        return found
+
+    def place(self, function: Callable[..., Any]) -> Span | None:
+        """Where the user's function begins."""
+        return super().place(self.root)
 
     # ------------------------------------------------------------------ functions
     def is_generated(self, function: types.FunctionType) -> bool:

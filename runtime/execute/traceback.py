@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import os
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from runtime.config import settings
 from runtime.errors import Span
+from runtime.places import is_own
 
 # (code, index of the instruction or -1, line) -> the user's place
 Places = Callable[[types.CodeType, int, int], "Span | None"]
@@ -28,18 +28,17 @@ def _never(code: types.CodeType) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class _Generated:
-    """places: where an instruction comes from.  inner: whether a code object is a part of the user's function
-    that stands round it (a branch, a loop body), so that its frame and that one's are one frame of the user's."""
+    """places: where an instruction comes from.
+
+    inner: whether a code object is a part of the user's function that stands round it (a branch, a loop
+    body), so that its frame and that one's are one frame of the user's.
+    """
 
     places: Places
     inner: Callable[[types.CodeType], bool]
 
 
 _GENERATED: dict[str, _Generated] = {}
-_OWN = tuple(
-    os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), name) + os.sep
-    for name in ("runtime", "autograph")
-)
 _MARK = "<marker>"  # no name of a user's
 
 
@@ -150,7 +149,7 @@ def _add(entries: list[_Entry], traceback: types.TracebackType) -> None:
     code = frame.f_code
     generated = _GENERATED.get(code.co_filename)
     if generated is None:
-        if not os.path.abspath(code.co_filename).startswith(_OWN):
+        if not is_own(code.co_filename):
             entries.append(_Entry(frame, traceback.tb_lasti, traceback.tb_lineno))
         return
     span = generated.places(code, traceback.tb_lasti, traceback.tb_lineno)

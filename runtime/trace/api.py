@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from runtime.errors import Span, Untraceable
+from runtime.errors import AutographError, Span, TraceError, Untraceable
 from runtime.ir.graph import Graph, Operand
 from runtime.ops.table import BY_CALLABLE, BY_METHOD, OPS
+from runtime.places import span_here, span_of, span_of_error
 from runtime.trace.core import Diverged, Trace
 from runtime.trace.protocol import Protocol
 from runtime.trace.record import Argument, Path, TraceResult
@@ -21,7 +22,8 @@ from runtime.types import ArrayType, StaticType, TupleType, WeakType
 class Hooks:
     """What tracing needs from the side that rewrites source (all optional).
 
-    span: the user's line being traced.  frame: the frame of generated code being run.
+    span: the user's line being traced; span_of_error: the one that raised.
+    place: where a function begins.  frame: the frame of generated code being run.
     inline: a traceable twin of a Python function, or None to call it at run time.
     is_generated: whether a function was made by generated code.
     unconvert: the user's code object for a generated one.
@@ -30,8 +32,17 @@ class Hooks:
     trace: Trace | None = None  # set when a trace begins
 
     def span(self) -> Span | None:
-        """The user's line being traced."""
-        return None
+        """The user's line being traced, with the lines it was called from."""
+        return span_here(trace_call.__code__)
+
+    def span_of_error(self, error: BaseException) -> Span | None:
+        """The user's line that an error comes from."""
+        return span_of_error(error)
+
+    def place(self, function: Callable[..., Any]) -> Span | None:
+        """Where the function that is traced begins."""
+        code = getattr(function, "__code__", None)
+        return None if code is None else span_of(code, -1, code.co_firstlineno)
 
     def frame(self) -> types.FrameType | None:
         """The innermost frame of generated code."""
@@ -65,7 +76,8 @@ def trace_call(
 
     An argument whose type is a `StaticType` is passed as its value; any other becomes a parameter of the
     graph (in order: positional, then keywords).  The graph has one result, what fn returns.
-    Raises `Untraceable` when fn can't be recorded as a whole; its `__cause__` says why.
+    Raises a `TraceError` when fn can't be recorded as a whole: `Untraceable` where something else was
+    raised while tracing, which is then its `__cause__`.
     """
     hooks = hooks or Hooks()
     trace = Trace(
@@ -88,19 +100,43 @@ def trace_call(
                     result: tuple[Operand, ...] = (trace.operand(fn(*args, **kwargs)),)
                 except Diverged:
                     result = ()
-        except Untraceable:
-            raise
+        except AutographError as error:
+            if error.span is not None:
+                raise
+            raise type(error)(error.what, span=hooks.place(fn), why=error.why, fix=error.fix) from error.__cause__
         except Exception as error:
-            text = str(error).partition("\n")[0]
-            raise Untraceable(
-                f"{name} runs as plain Python: {type(error).__name__} while tracing: {text}",
-                span=getattr(error, "span", None) or None,
-            ) from error
+            ours = _trace_error_behind(error)
+            if ours is not None:
+                raise ours from None
+            raise _untraceable(name, error, hooks) from error
         finally:
             trace.closed = True
     root = trace.builder
     graph = Graph(name, tuple(root.params), tuple(root.nodes), result, diverges=not result and _ends(root))
-    return TraceResult(graph, tuple(trace.guards.values()), tuple(trace.notes))
+    return TraceResult(graph, tuple(trace.guards.values()), tuple(dict.fromkeys(trace.notes)))
+
+
+def _trace_error_behind(error: BaseException) -> TraceError | None:
+    """The error of tracing that NumPy or a library put an error of its own in front of."""
+    seen: list[BaseException] = []
+    one: BaseException | None = error
+    while one is not None and one not in seen:
+        if isinstance(one, TraceError):
+            return one
+        seen.append(one)
+        one = one.__cause__ or one.__context__
+    return None
+
+
+def _untraceable(name: str, error: Exception, hooks: Hooks) -> Untraceable:
+    """What a trace that ended in another error raises."""
+    text = str(error).partition("\n")[0]
+    return Untraceable(
+        f"{name} can't be traced: {type(error).__name__} while tracing: {text}",
+        span=hooks.span_of_error(error),
+        why="this is computed from what is known before the run, so tracing runs into it",
+        fix="correct it, or leave strict=True out: plain Python then runs the function and says what it says",
+    )
 
 
 def _parameter(trace: Trace, argument: Argument, index: int) -> Any:

@@ -19,12 +19,12 @@ import numpy as np
 from runtime.boxes import Cell, UnboundMarker
 from runtime.errors import LeakedTensorError, Span, Untraceable
 from runtime.ir.builder import Builder, Mark
-from runtime.ir.graph import Const, Operand, Value
+from runtime.ir.graph import Const, Node, Operand, Value
 from runtime.ir.opdef import OpDef
 from runtime.trace.heap import Heap, Identity
 from runtime.trace.record import Guard, Note, Path
 from runtime.trace.trust import trusted
-from runtime.trace.values import Facts, Object, Tensor, Traced
+from runtime.trace.values import Facts, Object, Tensor, Traced, describe
 from runtime.types import (
     UNBOUND,
     ArrayType,
@@ -103,6 +103,7 @@ class Trace:
         self.closed = False
         self.calls: list[tuple[Any, int]] = []  # the calls being traced into, with the region depth of each
         self.inlined = self.regions = 0
+        self.wild: set[Identity] = set()  # iterators over which Python may run any code
         self.views: dict[Identity, tuple[Traced, str]] = {}  # what `d.items()` and the like look at
         self._tuples: dict[int, tuple[Any, Operand]] = {}
         self._functions: dict[int, tuple[Any, Operand]] = {}
@@ -240,14 +241,12 @@ class Trace:
         if isinstance(x, Traced):
             facts = x._facts
             if facts.trace is not self or self.closed:
-                raise LeakedTensorError(
-                    f"the traced value {facts.operand!r} belongs to another trace",
-                    span=self.span(),
-                    why="a value that was traced earlier was kept (in a global, a default or an attribute) and used again",
-                    fix="return it from the function instead of storing it",
-                )
+                raise self._leaked(x, "in another trace" if active() else "after its trace had ended")
             self.heap.escaped.add(facts.identity)
-            return self.builder.use(facts.operand)
+            try:
+                return self.builder.use(facts.operand)
+            except LeakedTensorError:
+                raise self._leaked(x, "outside the branch or loop body that computes it") from None
         if is_static(x):
             return Const(x)
         if isinstance(x, tuple) and (type(x) is tuple or is_namedtuple(type(x))):
@@ -270,10 +269,33 @@ class Trace:
         if isinstance(x, (types.ModuleType, type)) or trusted(x):
             return Const(x)
         raise Untraceable(
-            f"a {type(x).__module__}.{type(x).__qualname__} made while tracing can't be carried into the graph",
+            f"a {type(x).__qualname__} object made while tracing can't be carried into the graph",
             span=self.span(),
-            why="it is mutable, and would be shared by all calls",
+            why="it can be changed, and all calls would share it",
+            fix="let autograph convert the function (ag.function), or return tuples and arrays",
         )
+
+    def _leaked(self, x: Traced, where: str) -> LeakedTensorError:
+        """The error that a handle is used where its value can't be."""
+        facts = x._facts
+        node = facts.trace.node_of(facts.operand)
+        made = "" if node is None or node.span is None else f"; it was computed at {node.span}: {node.span.text().strip()}"
+        return LeakedTensorError(
+            f"{describe(x)} is used {where}",
+            span=self.span(),
+            why=f"it was kept in something that tracing can't see (a list, a global, an attribute){made}",
+            fix="return it from the function, or let autograph convert the function (ag.function)",
+        )
+
+    def node_of(self, operand: Operand) -> Node | None:
+        """The node that computes an operand, as far as it is in the graph already; for messages."""
+        builder: Builder | None = self.builder
+        while builder is not None:
+            for node in reversed(builder.nodes):
+                if any(operand is output for output in node.outputs):
+                    return node
+            builder = builder.parent
+        return None
 
     def receiver(self, x: Traced) -> Operand:
         """The operand of a handle whose own contents are read or written: it does not escape by that."""
@@ -319,7 +341,9 @@ class Trace:
                     f"the inner function {f.__name__!r} is handed to code that isn't traced before {name!r} has a value",
                     span=self.span(),
                 ) from None
-            if isinstance(content, Object) and content._facts.type == ObjectType(Cell):
+            # the user's code has the variable itself where converted code has its box
+            boxed = isinstance(content, Object) and content._facts.type == ObjectType(Cell)
+            if boxed and code is not f.__code__:
                 shared.add(name)
             free.append(content)
         space = getattr(f.__globals__, "real", f.__globals__)

@@ -16,6 +16,7 @@ import numpy as np
 
 from runtime.errors import ConcreteValueError, TensorBoolError
 from runtime.ir.graph import Operand
+from runtime.places import frames
 from runtime.trace.heap import Identity
 from runtime.trace.record import Path
 from runtime.types import ArrayType, ObjectType, Type, WeakType
@@ -33,6 +34,9 @@ class Facts:
     identity: Identity
     example: Any = None
     path: Path | None = None
+
+
+NOT_KNOWN = "its value is known only when the graph runs, and the code that asks was not converted"
 
 
 class Traced:
@@ -76,41 +80,39 @@ class Traced:
         size = self._facts.trace.protocol.length(self)
         if isinstance(size, int):
             return size
-        raise _concrete(self, "its length is needed as a Python int", "call len() in converted code")
+        raise _concrete(self, "as a length", "give the size as a Python number, or call len() in converted code")
 
     def __bool__(self) -> bool:
         raise TensorBoolError(
-            f"the truth of the traced value {describe(self)} is needed as a Python bool",
+            f"the truth of {describe(self)} is asked for while tracing",
             span=self._facts.trace.span(),
-            why="its value is known only when the graph runs, and this code was not converted",
-            fix="let autograph convert the code (ag.function, ag.convert), or use ag.cond / ag.while_loop",
+            why=NOT_KNOWN,
+            fix="let autograph convert this function (ag.function), or write it with ag.cond and ag.while_loop",
         )
 
     def __index__(self) -> int:
-        raise _concrete(
-            self, "it is needed as a Python int", "call int() in converted code, or pass a Python number"
-        )
+        raise _concrete(self, "as a Python int", "pass a Python int as the argument, or call int() in converted code")
 
     __int__ = __index__
 
     def __float__(self) -> float:
-        raise _concrete(self, "it is needed as a Python float", "call float() in converted code")
+        raise _concrete(self, "as a Python float", "use NumPy's function on it, or call float() in converted code")
 
     def __complex__(self) -> complex:
-        raise _concrete(self, "it is needed as a Python complex", "call complex() in converted code")
+        raise _concrete(self, "as a Python complex", "call complex() in converted code")
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        raise _concrete(self, "NumPy needs its elements", "call the NumPy function in converted code")
+        raise _concrete(self, "as a NumPy array", "leave np.asarray out, or call it in converted code")
 
     def __format__(self, spec: str) -> str:
-        raise _concrete(self, "its text is needed", "format it in converted code")
+        raise _concrete(self, "as text", "format it in converted code")
 
     def __contains__(self, item: Any) -> bool:
         raise TensorBoolError(
-            f"`in` was asked of the traced value {describe(self)} in code that was not converted",
+            f"whether something is in {describe(self)} is asked while tracing",
             span=self._facts.trace.span(),
-            why="the answer is known only when the graph runs",
-            fix="let autograph convert the code, or use ag.in_",
+            why=NOT_KNOWN,
+            fix="let autograph convert this function (ag.function), or use ag.in_",
         )
 
     def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
@@ -126,10 +128,12 @@ class Traced:
         return self._facts.trace.protocol.call(function, args, kwargs)
 
     def __hash__(self) -> int:
-        raise _concrete(self, "its hash is needed", "use it as a key in converted code")
+        raise _concrete(self, "as a key", "use a Python number as the key, or do it in converted code")
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {describe(self)}>"
+        facts = self._facts
+        name = getattr(facts.operand, "name", "") or "without a name"
+        return f"<{type(self).__name__} {name}: {facts.type}>"
 
     def __divmod__(self, other: Any) -> Any:
         return self._facts.trace.protocol.call(divmod, (self, other), {})
@@ -221,16 +225,31 @@ PYTHON_OPERATORS = {
 
 
 def describe(x: Traced) -> str:
-    """A handle in the user's words: its name where there is one, and its type."""
+    """A handle in the user's words: the variable that holds it, or those that it was computed from."""
     facts = x._facts
-    return f"{getattr(facts.operand, 'name', '') or 'without a name'}: {facts.type}"
+    mine = _variables()
+    name = mine.get(id(facts.operand)) or getattr(facts.operand, "name", "")
+    if name:
+        return f"{name!r} (traced, {facts.type})"
+    node = facts.trace.node_of(facts.operand)
+    inputs = () if node is None else node.inputs
+    used = dict.fromkeys(mine.get(id(i)) or getattr(i, "name", "") for i in inputs)
+    names = " and ".join(repr(name) for name in used if name)
+    return f"a value computed from {names} (traced, {facts.type})" if names else f"a traced value ({facts.type})"
 
 
-def _concrete(x: Traced, what: str, fix: str) -> ConcreteValueError:
+def _variables() -> dict[int, str]:
+    """The user's local variables that hold handles: identity of the handle's operand -> name."""
+    frame = next(frames(), None)
+    held = {} if frame is None else frame.f_locals
+    return {id(v._facts.operand): name for name, v in held.items() if isinstance(v, Traced)}
+
+
+def _concrete(x: Traced, use: str, fix: str) -> ConcreteValueError:
     return ConcreteValueError(
-        f"the traced value {describe(x)} has no concrete value: {what}",
+        f"{describe(x)} is needed {use} while tracing",
         span=x._facts.trace.span(),
-        why="its value is known only when the graph runs, and this code was not converted",
+        why=NOT_KNOWN,
         fix=fix,
     )
 

@@ -1,0 +1,75 @@
+"""Where the user's code is: on the stack, and in a traceback.
+
+In: frames and traceback entries.  Out: `Span`s.  What always holds: frames of this project and of NumPy are
+never taken for the user's; nothing is kept of a frame.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import linecache
+import os
+import sys
+import types
+from collections.abc import Iterator
+
+import numpy as np
+
+from runtime.errors import Span
+
+_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_OWN = tuple(os.path.join(_HERE, name) + os.sep for name in ("runtime", "autograph"))
+_NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
+
+
+@functools.lru_cache(maxsize=1024)
+def is_own(filename: str) -> bool:
+    """Whether the file is one of this project's."""
+    return not filename.startswith("<") and os.path.abspath(filename).startswith(_OWN)
+
+
+@functools.lru_cache(maxsize=1024)
+def is_users(filename: str) -> bool:
+    """Whether the file is neither this project's nor NumPy's."""
+    return not is_own(filename) and not os.path.abspath(filename).startswith(_NUMPY)
+
+
+def frames(until: types.CodeType | None = None) -> Iterator[types.FrameType]:
+    """The user's frames, the innermost first; none behind a frame of the code `until`."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code is not until:
+        if is_users(frame.f_code.co_filename):
+            yield frame
+        frame = frame.f_back
+
+
+def span_of(code: types.CodeType, instruction: int, line: int | None, caller: Span | None = None) -> Span:
+    """The place of an instruction in the file that it was compiled from."""
+    column = 0
+    line = line or code.co_firstlineno
+    if instruction >= 0 and hasattr(code, "co_positions"):
+        first, _, start, _ = next(itertools.islice(code.co_positions(), instruction // 2, None), (None,) * 4)
+        if first == line and start:
+            text = linecache.getline(code.co_filename, line)
+            column = start if text.isascii() else len(text.encode()[:start].decode(errors="ignore"))
+    return Span(code.co_filename, line, column, code.co_name, caller)
+
+
+def span_here(until: types.CodeType | None = None) -> Span | None:
+    """The user's line that is being run, with those it was called from; `until` as in `frames`."""
+    span = None
+    for frame in reversed(list(frames(until))):
+        span = span_of(frame.f_code, frame.f_lasti, frame.f_lineno, span)
+    return span
+
+
+def span_of_error(error: BaseException) -> Span | None:
+    """The user's line that raised the error, or called what raised it."""
+    found = None
+    entry = error.__traceback__
+    while entry is not None:
+        if is_users(entry.tb_frame.f_code.co_filename):
+            found = entry
+        entry = entry.tb_next
+    return None if found is None else span_of(found.tb_frame.f_code, found.tb_lasti, found.tb_lineno)
