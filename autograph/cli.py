@@ -204,7 +204,12 @@ def place(plain: Any) -> str:
 
 def graph_command(opts: argparse.Namespace) -> int:
     """`autograph graph`."""
-    printer = {"text": print_graph, "dot": graph_to_dot, "svg": graph_to_svg}[opts.format]
+    printers: dict[str, Callable[[Any], str]] = {
+        "text": print_graph,
+        "dot": graph_to_dot,
+        "svg": graph_to_svg,
+    }
+    printer = printers[opts.format]
     write(printer(concrete(opts).graph), opts.output)
     return 0
 

@@ -129,7 +129,8 @@ def same(want: Any, got: Any) -> bool:
     if type(want) is not type(got):
         return False
     if isinstance(want, (np.ndarray, np.generic)):
-        return want.dtype == got.dtype and want.shape == got.shape and want.tobytes() == got.tobytes()
+        alike: bool = want.dtype == got.dtype and want.shape == got.shape
+        return alike and bool(want.tobytes() == got.tobytes())
     if isinstance(want, (list, tuple)):
         return len(want) == len(got) and all(map(same, want, got))
     return repr(want) == repr(got)
