@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from autograph.api import convert, do_not_convert, explain, function, to_code
 from autograph.operators import matching as pattern
-from autograph.operators.calls import call
+from autograph.operators.calls import attribute, call, python
 from autograph.operators.containers import (
     dict_,
     dict_comp,
@@ -76,6 +76,7 @@ __all__ = [
     "UnboundNameError",
     "Untraceable",
     "and_",
+    "attribute",
     "bound",
     "call",
     "cond",
@@ -100,6 +101,7 @@ __all__ = [
     "not_in",
     "or_",
     "pattern",
+    "python",
     "raise_",
     "run_functions_eagerly",
     "set_",

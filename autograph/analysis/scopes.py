@@ -150,7 +150,9 @@ class _Builder:
                 self.bind(node.name, scope)
                 scope.defs.setdefault(node.name, []).append(node)
             return
-        if isinstance(node, gast.Name):
+        if isinstance(node, gast.ClassDef):
+            self.class_(node, scope)
+        elif isinstance(node, gast.Name):
             self.name(node, scope)
         elif isinstance(node, (gast.Import, gast.ImportFrom)):
             for name in import_names(node):
@@ -167,6 +169,21 @@ class _Builder:
                 scope.reads.add(node.target.id)
             for child in gast.iter_child_nodes(node):
                 self.visit(child, scope)
+
+    def class_(self, node: gast.ClassDef, scope: Scope) -> None:
+        """A class statement: its body binds nothing that functions in it could see."""
+        for part in (*node.decorator_list, *node.bases, *(k.value for k in node.keywords)):
+            self.visit(part, scope)
+        self.bind(node.name, scope)
+        todo: list[gast.AST] = list(node.body)
+        while todo:
+            part = todo.pop()
+            if isinstance(part, SCOPES):
+                self.function(part, scope)
+            elif isinstance(part, gast.Name):
+                scope.reads.add(part.id)
+            else:
+                todo.extend(gast.iter_child_nodes(part))
 
     def name(self, node: gast.Name, scope: Scope) -> None:
         if isinstance(node.ctx, gast.Load):

@@ -42,6 +42,12 @@ def python(function: Callable[[], Any]) -> Any:
     return function() if trace is None else trace.protocol.run(function)
 
 
+def attribute(x: Any, name: str) -> Any:
+    """`x.name` for a special name like `__class__`, which a handle itself has."""
+    trace = active()
+    return getattr(x, name) if trace is None else trace.protocol.call(getattr, (x, name), {})
+
+
 class TracedGlobals(dict[str, Any]):
     """A module's globals as traced code sees them: reading gives trace values and leaves guards.
 

@@ -85,6 +85,14 @@ class _Calls(Rewriter):
         made.keywords = node.keywords
         return locate(made, node)
 
+    def visit_Attribute(self, node: Any) -> Any:
+        self.generic(node)
+        special = node.attr.startswith("__") and node.attr.endswith("__")
+        if not special or not isinstance(node.ctx, gast.Load):
+            return node
+        # a handle has special attributes of its own, which would be found in place of those of what it stands for
+        return locate(self.work.ag("attribute", node.value, gast.Constant(value=node.attr, kind=None)), node)
+
     def as_written(self, node: Any) -> bool:
         """Whether the call needs no interception."""
         func = node.func

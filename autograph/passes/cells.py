@@ -15,11 +15,19 @@ from typing import Any
 import gast
 
 from autograph.analysis.captures import Captures
-from autograph.analysis.scopes import COMPREHENSIONS, SCOPES, Scope, import_names, inner_parts, outer_parts, scopes
+from autograph.analysis.scopes import (
+    COMPREHENSIONS,
+    SCOPES,
+    Scope,
+    import_names,
+    inner_parts,
+    outer_parts,
+    scopes,
+)
 from autograph.passes.context import Work
 from autograph.passes.desugar import after_docstring
 from autograph.passes.walk import Rewriter
-from autograph.template import assign, attribute, call, constant, lambda_, load, locate
+from autograph.template import Opaque, assign, attribute, call, constant, lambda_, load, locate
 
 CONSUMERS = {sum, any, all, min, max, list, tuple, set, dict, frozenset, sorted, len, next}
 STREAMS = {map, filter, zip, enumerate, reversed, iter}
@@ -32,8 +40,16 @@ def cells(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
     captures = Captures(table, used_up(root, work))
     boxes: Boxes = {}
     free: set[str] = set()
-    wanted: dict[Scope, set[str]] = {scope: set() for scope in table.values()}
+    wanted: dict[Scope, set[str]] = {scope: set() for scope in table.values() if not is_closed(scope)}
     for scope in table.values():
+        if is_closed(scope):
+            for name in scope.rebound & scope.shared:
+                owner = scope.parent.owner(name) if scope.parent is not None else None
+                if owner is None:
+                    free.add(name)
+                elif owner in wanted:
+                    wanted[owner].add(name)
+            continue
         if scope.is_comprehension:
             _check_targets(scope, captures, work)
         else:
@@ -48,7 +64,7 @@ def cells(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
                 wanted[owner].add(name)
     for scope, name in late_walruses(root, table):
         owner = scope.owner(name)
-        if owner is not None:
+        if owner is not None and owner in wanted:
             wanted[owner].add(name)
     kept = {name for scope in table.values() for name in scope.defs} | imported(root)
     for scope, names in wanted.items():
@@ -60,6 +76,16 @@ def cells(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
     boxer = _Boxer(work, table, boxes)
     boxer.inside(root)
     return root
+
+
+def is_closed(scope: Scope) -> bool:
+    """Whether the scope is that of an opaque function, or inside one."""
+    at: Scope | None = scope
+    while at is not None:
+        if isinstance(at.node, Opaque):
+            return True
+        at = at.parent
+    return False
 
 
 def used_up(root: gast.AST, work: Work) -> set[gast.AST]:
@@ -105,7 +131,12 @@ def direct_functions(table: dict[gast.AST, Scope], boxes: Boxes) -> frozenset[st
             bindings[name] = bindings.get(name, 0) + count
         for name in scope.rebound:
             bindings[name] = bindings.get(name, 0) + 2
-    found = {name for scope in table.values() for name in scope.defs if bindings.get(name) == 1}
+    found = {
+        name
+        for scope in table.values()
+        for name, defs in scope.defs.items()
+        if bindings.get(name) == 1 and not any(isinstance(d, Opaque) for d in defs)
+    }
     return frozenset(found - {name for _, name in boxes})
 
 
@@ -157,6 +188,8 @@ def imported(root: gast.AST) -> set[str]:
 
 class _Boxer(Rewriter):
     """Rewrites every use of a boxed name; `scope` is where the walk is."""
+
+    opens_opaque = True
 
     def __init__(self, work: Work, table: dict[gast.AST, Scope], boxes: Boxes) -> None:
         self.work, self.table, self.boxes = work, table, boxes
@@ -225,6 +258,18 @@ class _Boxer(Rewriter):
             return node
         return [node, locate(assign(self.value(box, node, gast.Store()), load(node.name)), node)]
 
+    visit_Opaque = visit_FunctionDef
+
+    def visit_ClassDef(self, node: Any) -> Any:
+        for part in node.body:
+            for name in gast.walk(part) if not isinstance(part, gast.FunctionDef) else ():
+                stored = isinstance(name, gast.Name) and not isinstance(name.ctx, gast.Load)
+                if stored and self.box(name.id) is not None:
+                    self.work.refuse(
+                        name, f"the class body binds {name.id!r}, which is shared outside it", "both would be one box"
+                    )
+        return self.generic(node)
+
     def visit_Lambda(self, node: Any) -> Any:
         node.args.defaults = [self.visit(part) for part in node.args.defaults]
         node.args.kw_defaults = [
@@ -261,7 +306,8 @@ class _Boxer(Rewriter):
     visit_ImportFrom = visit_Import
 
     def visit_Nonlocal(self, node: Any) -> Any:
-        return []
+        node.names = [name for name in node.names if self.box(name) is None]
+        return node if node.names else []
 
     def visit_Global(self, node: Any) -> Any:
         node.names = [name for name in node.names if (self.scope, name) not in self.boxes]

@@ -11,7 +11,7 @@ from typing import Any
 
 import gast
 
-from autograph.analysis.scopes import scopes
+from autograph.analysis.scopes import parameter_nodes, scopes
 from autograph.passes.context import Work
 from autograph.passes.unpacking import PATTERNS, display_shape, plain, unpack
 from autograph.passes.walk import Rewriter, functions
@@ -51,6 +51,12 @@ def _options(function: gast.FunctionDef, work: Work) -> None:
         function.body.insert(after_docstring(function.body), start)
 
 
+def first_parameter(function: gast.FunctionDef) -> str | None:
+    """The name of the parameter that `super()` looks at."""
+    params = parameter_nodes(function.args)
+    return params[0].id if params and params[0] is not function.args.vararg else None
+
+
 def after_docstring(body: list[gast.AST]) -> int:
     """Where in a body a prologue may stand."""
     first = body[0] if body else None
@@ -64,6 +70,7 @@ def after_docstring(body: list[gast.AST]) -> int:
 class _Sugar(Rewriter):
     def __init__(self, work: Work) -> None:
         self.work = work
+        self.first_parameter = first_parameter(work.root)
 
     def suite(self, stmts: list[gast.AST]) -> list[gast.AST]:
         done: list[gast.AST] = []
@@ -104,8 +111,19 @@ class _Sugar(Rewriter):
             done += unpack(target, locate(load(name), node), self.work)
         return done
 
-    def visit_FunctionDef(self, node: Any) -> Any:
+    def visit_Call(self, node: Any) -> Any:
         self.generic(node)
+        if isinstance(node.func, gast.Name) and node.func.id == "super" and not node.args:
+            first = self.first_parameter
+            if self.work.builtin("super") is None or first is None:
+                return node
+            node.args = [locate(load("__class__"), node), locate(load(first), node)]
+        return node
+
+    def visit_FunctionDef(self, node: Any) -> Any:
+        outer, self.first_parameter = self.first_parameter, first_parameter(node)
+        self.generic(node)
+        self.first_parameter = outer
         decorators, node.decorator_list = node.decorator_list, []
         before, value = [], load(node.name)
         appliers = []

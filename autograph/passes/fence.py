@@ -6,11 +6,13 @@ A refused function is not an error: it runs as plain Python, whole.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import gast
 
 from autograph.passes.context import Work
+from autograph.template import Opaque
 
 STATEMENTS: dict[str, str] = {
     "Try": "try",
@@ -18,21 +20,17 @@ STATEMENTS: dict[str, str] = {
     "With": "with",
     "AsyncWith": "async with",
     "AsyncFor": "async for",
-    "ClassDef": "a class statement",
-    "AsyncFunctionDef": "async def",
-    "Yield": "yield",
-    "YieldFrom": "yield from",
     "Await": "await",
     "TypeAlias": "a type statement",
     "TemplateStr": "a t-string",
 }
-FRAME_READERS = {"locals", "globals", "vars", "eval", "exec", "dir", "__import__", "super"}
+FRAME_READERS = {"locals", "globals", "vars", "eval", "exec", "dir", "__import__"}
 FRAME_ATTRIBUTES = {"_getframe", "currentframe"}
 
 
 def fence(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
     """Refuse the function if it holds a construct that conversion does not know."""
-    for node in gast.walk(root):
+    for node in walk_open(root):
         kind = type(node).__name__
         if kind in STATEMENTS:
             work.refuse(
@@ -47,6 +45,16 @@ def fence(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
     return root
 
 
+def walk_open(root: gast.AST) -> Iterator[gast.AST]:
+    """All nodes but those inside opaque functions."""
+    todo = [root]
+    while todo:
+        node = todo.pop()
+        yield node
+        if not isinstance(node, Opaque):
+            todo.extend(gast.iter_child_nodes(node))
+
+
 def _name(node: Any, work: Work) -> None:
     if node.id in FRAME_READERS and work.builtin(node.id) is not None:
         work.refuse(
@@ -55,8 +63,6 @@ def _name(node: Any, work: Work) -> None:
             "it looks at the frame of the function that calls it",
             "pass what it should see as arguments",
         )
-    if node.id == "__class__":
-        work.refuse(node, "__class__ is not converted", "it belongs to the class statement around the method")
 
 
 def _attribute(node: Any, work: Work) -> None:

@@ -24,6 +24,7 @@ from autograph.passes.jumps import jumps
 from autograph.passes.logic import logic
 from autograph.passes.loops import loops
 from autograph.passes.matches import matches
+from autograph.passes.opaque import hide, show
 from autograph.passes.raises import raises
 from autograph.passes.returns import loop_returns, returns
 from autograph.passes.texts import texts
@@ -34,6 +35,7 @@ from runtime.errors import ConversionRefused, Span
 Pass = Callable[[Any, Work], Any]
 
 PIPELINE: tuple[tuple[str, Pass, str], ...] = (
+    ("hide", hide, "what stays as it is written is closed first, so that nothing looks inside"),
     ("fence", fence, "what is refused is refused before anything changes"),
     ("matches", matches, "they become ifs, so before anything that looks at statements"),
     ("desugar", desugar, "fewer forms for all that follow"),
@@ -49,7 +51,8 @@ PIPELINE: tuple[tuple[str, Pass, str], ...] = (
     ("logic", logic, "the tests made by the passes above go through operators too"),
     ("texts", texts, "f-strings make calls, so before the calls"),
     ("displays", displays, "loops and tests are operators now and show which displays they use up"),
-    ("calls", calls, "last, because passes above make calls"),
+    ("calls", calls, "last of the rewrites, because passes above make calls"),
+    ("show", show, "the printer knows plain functions only"),
 )
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import gast
 
+from autograph.template import Opaque
+
 Suite = list[Any]
 
 
@@ -28,7 +30,7 @@ def map_suites(function: Any, change: Callable[[Suite], Suite], *, inner: bool =
 
 def _mapped(stmts: Suite, change: Callable[[Suite], Suite], inner: bool) -> Suite:
     for stmt in stmts:
-        if isinstance(stmt, gast.FunctionDef) and not inner:
+        if isinstance(stmt, gast.FunctionDef) and (not inner or isinstance(stmt, Opaque)):
             continue
         for field in own_suites(stmt):
             setattr(stmt, field, _mapped(getattr(stmt, field), change, inner))
@@ -39,7 +41,7 @@ def functions(root: gast.FunctionDef) -> Iterator[gast.FunctionDef]:
     """The function and every `def` in it, outer ones first, in the order of the text."""
     yield root
     for stmt in statements(root.body):
-        if isinstance(stmt, gast.FunctionDef):
+        if isinstance(stmt, gast.FunctionDef) and not isinstance(stmt, Opaque):
             yield from functions(stmt)
 
 
@@ -61,8 +63,12 @@ class Rewriter:
     A visitor returns a node, or for a statement a list of them.
     """
 
+    opens_opaque = False
+
     def visit(self, node: Any) -> Any:
         """The replacement of the node."""
+        if isinstance(node, Opaque) and not self.opens_opaque:
+            return node
         method = getattr(self, "visit_" + type(node).__name__, None)
         return method(node) if method is not None else self.generic(node)
 

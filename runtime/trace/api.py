@@ -13,6 +13,7 @@ from runtime.ir.graph import Graph, Operand
 from runtime.ops.table import BY_CALLABLE, BY_METHOD, OPS
 from runtime.places import span_here, span_of, span_of_error
 from runtime.trace.core import Diverged, Trace
+from runtime.trace.outside import guard_namedtuple
 from runtime.trace.protocol import Protocol
 from runtime.trace.record import Argument, Path, TraceResult
 from runtime.trace.regions import _ends
@@ -161,6 +162,8 @@ def _plain(value: Any) -> bool:
 def _tuple_parameter(trace: Trace, param: Any, t: TupleType, example: Any, path: Path) -> Any:
     """A tuple argument as a tuple of trace values; what is static in it is in the signature."""
     values = []
+    if t.cls is not tuple:
+        guard_namedtuple(trace, t.cls)
     for i, item in enumerate(t.items):
         inner = path / ("item", i)
         if isinstance(item, StaticType):

@@ -11,20 +11,25 @@ import functools
 import inspect
 import math
 import types
+from abc import ABCMeta
+from enum import EnumMeta
 from typing import Any
 
 import numpy as np
 
 from runtime.boxes import Cell
+from runtime.errors import Untraceable
+from runtime.ir.graph import Const
 from runtime.trace import outside
 from runtime.trace.core import Trace
-from runtime.trace.heap import UNKNOWN, Loaded
+from runtime.trace.doubts import benign_class, doubt
+from runtime.trace.heap import CLEAN, UNKNOWN, Identity, Loaded
 from runtime.trace.record import Path
-from runtime.trace.trust import TRUSTED
 from runtime.trace.values import Tensor, Traced, known_class
 from runtime.types import OBJECT, WEAK_INT, ArrayType, ObjectType, StaticType, TupleType, Type
 
 _MISSING = object()
+_METACLASSES = (type, ABCMeta, EnumMeta)  # they look attributes of classes up in the ordinary way
 CONTAINERS: tuple[type, ...] = (list, dict, set, tuple)
 
 
@@ -32,6 +37,7 @@ class Method:
     """A method of a handle, not yet called: `x.sum`, `out.append`."""
 
     __slots__ = ("handle", "name")
+    is_method = True
 
     def __init__(self, handle: Traced, name: str) -> None:
         self.handle, self.name = handle, name
@@ -48,6 +54,9 @@ def get_attr(trace: Trace, x: Traced, name: str) -> Any:
     """`x.name`."""
     if isinstance(x, Tensor):
         return _tensor_attr(trace, x, name)
+    if name == "__dict__":
+        raise Untraceable("an object's __dict__ is not followed while tracing", span=trace.span(),
+                          why="what is written to it changes the object behind the trace's back")  # fmt: skip
     entry = trace.heap.get(x._facts.identity, "attr", name)
     if entry is not None:
         return entry if not isinstance(entry, Loaded) else _load(trace, x, name, entry.type)
@@ -63,13 +72,6 @@ def get_attr(trace: Trace, x: Traced, name: str) -> Any:
             else _load(trace, x, name, OBJECT)
         )
     return _instance_attr(trace, x, cls, name)
-
-
-def benign_class(cls: type) -> bool:
-    """Whether methods of the class are C code that changes nothing but the object itself."""
-    return not cls.__flags__ & (1 << 9) or cls.__module__.partition(".")[0] in TRUSTED | {
-        "collections"
-    }
 
 
 def _plain_lookup(cls: type) -> bool:
@@ -93,8 +95,11 @@ def _instance_attr(trace: Trace, x: Traced, cls: type, name: str) -> Any:
         return _own_attr(
             trace, x, name, facts.example.cell.cell_contents if _has_cell(facts.example) else _MISSING
         )
-    if isinstance(found, property) and found.fget is not None:
+    if isinstance(found, property) and found.fget is not None and not _class_changed(trace, cls, name):
+        _guard_method(trace, x, cls, name, found)
         return trace.protocol.call(trace.constant(found.fget) if _user(found.fget) else found.fget, (x,), {})
+    if _computed(found):  # looking it up runs code: neither the trace nor a guard may do so
+        return _load(trace, x, name, OBJECT)
     own = _MISSING
     if facts.example is not None and not trace.heap.is_stale(x._facts.identity, "attr", name):
         own = getattr(facts.example, "__dict__", {}).get(name, _MISSING)
@@ -105,6 +110,19 @@ def _instance_attr(trace: Trace, x: Traced, cls: type, name: str) -> Any:
     if _surely_absent(trace, x, name):
         return _class_attr(trace, x, cls, name, found)
     return _load(trace, x, name, OBJECT)
+
+
+def _computed(found: Any) -> bool:
+    """Whether a class's entry is a descriptor of the user's, or one that calls code of the user's."""
+    if isinstance(found, (property, functools.cached_property, functools.partialmethod)):
+        return True
+    kind = type(found)
+    return found is not _MISSING and hasattr(kind, "__get__") and not benign_class(kind)
+
+
+def _class_changed(trace: Trace, cls: type, name: str) -> bool:
+    """Whether a class may have got another entry of this name since the call began, by what the trace saw."""
+    return trace.heap.is_stale(Identity(type(cls)), "attr", name)
 
 
 def _has_cell(example: Any) -> bool:
@@ -138,14 +156,16 @@ def _surely_absent(trace: Trace, x: Traced, name: str) -> bool:
 
 def _class_attr(trace: Trace, x: Traced, cls: type, name: str, found: Any) -> Any:
     """What the class gives for `name` on an instance that has no such attribute of its own."""
+    if _class_changed(trace, cls, name):
+        return _load(trace, x, name, OBJECT)
     if isinstance(found, types.FunctionType):
         _guard_method(trace, x, cls, name, found)
-        return types.MethodType(found, x)
-    if isinstance(found, staticmethod):
-        return trace.constant(found.__func__) if _user(found.__func__) else found.__func__
-    if isinstance(found, classmethod):
-        return types.MethodType(found.__func__, trace.constant(cls))
-    if found is _MISSING or hasattr(type(found), "__get__") or isinstance(found, functools.cached_property):
+        return types.MethodType(trace.constant(found), x)  # calling it, even as written, asks the trace
+    if isinstance(found, (staticmethod, classmethod)) and _user(found.__func__):
+        _guard_method(trace, x, cls, name, found)
+        function = trace.constant(found.__func__)
+        return function if isinstance(found, staticmethod) else types.MethodType(function, trace.constant(cls))
+    if found is _MISSING or hasattr(type(found), "__get__"):
         return _load(trace, x, name, OBJECT)
     if trace.heap.is_stale(x._facts.identity, "attr", name):
         return _load(trace, x, name, OBJECT)
@@ -156,9 +176,18 @@ def _class_attr(trace: Trace, x: Traced, cls: type, name: str, found: Any) -> An
 
 def _guard_method(trace: Trace, x: Traced, cls: type, name: str, found: Any) -> None:
     """The instance (or, for one made in the call, its class) still has this method under this name."""
-    own = x._facts.path if x._facts.example is not None else None
-    path = own / ("attr", name) / ("attr", "__func__") if own is not None else Path((cls,)) / ("attr", name)
-    trace.guard(path, StaticType(found), f"{cls.__qualname__}.{name}")
+    expected = found.__func__ if isinstance(found, (staticmethod, classmethod)) else found
+    own = x._facts.path if x._facts.example is not None and isinstance(found, types.FunctionType) else None
+    path = Path((cls,)) / ("attr", name) if own is None else own / ("attr", name) / ("attr", "__func__")
+    if isinstance(found, classmethod):
+        path = path / ("attr", "__func__")
+    what = f"{cls.__qualname__}.{name}"
+    trace.guard(path, StaticType(expected), what)
+    if trace.heap.trust != CLEAN:  # code that the trace doesn't see has run: it may have exchanged the method
+        now = trace.emit("py.getattr", [trace.constant(cls), name])
+        if isinstance(found, classmethod):
+            now = trace.emit("py.getattr", [now, "__func__"])
+        trace.emit("py.check", [now, Const(expected), what])
 
 
 def _named_thing_attr(trace: Trace, x: Traced, name: str) -> Any:
@@ -166,18 +195,28 @@ def _named_thing_attr(trace: Trace, x: Traced, name: str) -> Any:
     example = x._facts.example
     if example is None or trace.heap.is_stale(x._facts.identity, "attr", name):
         return _load(trace, x, name, OBJECT)
-    found = inspect.getattr_static(example, name, _MISSING) if isinstance(example, type) else _MISSING
-    if isinstance(found, classmethod):
-        return types.MethodType(found.__func__, x)
-    if isinstance(found, property):
+    if isinstance(example, type):
+        return _type_attr(trace, x, example, name)
+    held = example.__dict__.get(name, _MISSING)
+    if held is _MISSING and not isinstance(example, types.ModuleType):
+        held = getattr(example, name, _MISSING)
+    if held is _MISSING or isinstance(held, types.MethodType):
         return _load(trace, x, name, OBJECT)
-    try:
-        value = getattr(example, name)
-    except AttributeError:
+    return outside.read(trace, x, "attr", name, held)
+
+
+def _type_attr(trace: Trace, x: Traced, cls: type, name: str) -> Any:
+    """An attribute of a class that is a constant of the trace."""
+    found = inspect.getattr_static(cls, name, _MISSING)
+    if type(cls) not in _METACLASSES or found is _MISSING or name in type(cls).__dict__:
         return _load(trace, x, name, OBJECT)
-    if isinstance(value, types.MethodType):
+    if isinstance(found, (classmethod, staticmethod)) and _user(found.__func__):
+        _guard_method(trace, x, cls, name, found)
+        function = trace.constant(found.__func__)
+        return function if isinstance(found, staticmethod) else types.MethodType(function, x)
+    if hasattr(type(found), "__get__") and not _user(found):
         return _load(trace, x, name, OBJECT)
-    return outside.read(trace, x, "attr", name, value)
+    return outside.read(trace, x, "attr", name, found)
 
 
 def _user(f: Any) -> bool:
@@ -186,22 +225,41 @@ def _user(f: Any) -> bool:
 
 def _load(trace: Trace, x: Traced, name: str, claim: Type) -> Any:
     """Read the attribute at run time."""
-    cls = known_class(x)
-    if claim == OBJECT and (cls is None or not _plain_lookup(cls) or cls is Cell) and cls is not Cell:
-        trace.heap.doubtful()
     value = trace.emit(
         "py.getattr", [trace.receiver(x), name], type=claim, name="" if name == "value" else name
     )
     assert value is not None
+    if claim == OBJECT:
+        _looked_up(trace, x, name)
     return trace.wrap(value)
+
+
+def _looked_up(trace: Trace, x: Traced, name: str) -> None:
+    """An attribute was read at run time, which may have run code of the user's."""
+    cls, example = known_class(x), x._facts.example
+    if cls is Cell or isinstance(example, (types.ModuleType, types.FunctionType)):
+        return
+    if isinstance(example, type):
+        found = inspect.getattr_static(example, name, _MISSING)
+        if type(example) not in _METACLASSES or _computed(found):
+            trace.heap.unknown_call()
+    elif cls is None or not _plain_lookup(cls):
+        doubt(trace, x)
+    elif _computed(inspect.getattr_static(cls, name, _MISSING)):
+        trace.heap.escaped.add(x._facts.identity)
+        trace.heap.unknown_call()
 
 
 def set_attr(trace: Trace, x: Traced, name: str, value: Any) -> None:
     """`x.name = value`."""
     cls = known_class(x)
     found = inspect.getattr_static(cls, name, None) if cls is not None else None
-    if isinstance(found, property) and found.fset is not None and cls is not Cell:
-        trace.protocol.call(trace.constant(found.fset), (x, value), {})
+    if name == "__class__":
+        raise Untraceable("an object's class is exchanged", span=trace.span())
+    settable = isinstance(found, property) and found.fset is not None and cls is not Cell
+    if cls is not None and settable and not _class_changed(trace, cls, name):
+        _guard_method(trace, x, cls, name, found)
+        trace.protocol.call(trace.constant(found.fset), (x, value), {})  # type: ignore[union-attr]
         return
     trace.emit("py.setattr", [trace.receiver(x), name, value])
     identity = x._facts.identity
@@ -217,6 +275,7 @@ def set_attr(trace: Trace, x: Traced, name: str, value: Any) -> None:
     ):
         trace.heap.put(identity, "attr", name, value)
     elif not isinstance(x._facts.example, (type, types.ModuleType, types.FunctionType)):
+        trace.heap.escaped.add(identity)
         trace.heap.unknown_call()
 
 
@@ -225,6 +284,12 @@ def del_attr(trace: Trace, x: Traced, name: str) -> None:
     trace.emit("py.delattr", [trace.receiver(x), name])
     trace.heap.written(x._facts.identity, "attr", name)
     trace.heap.complete.discard(x._facts.identity)
+    cls = known_class(x)
+    found = inspect.getattr_static(cls, name, _MISSING) if cls is not None else _MISSING
+    deleter = getattr(cls, "__delattr__", None) is not getattr(object, "__delattr__", None)
+    if cls is None or isinstance(found, property) or _computed(found) or deleter and not benign_class(cls):
+        trace.heap.escaped.add(x._facts.identity)
+        trace.heap.unknown_call()
 
 
 # ------------------------------------------------------------------------------------------- arrays

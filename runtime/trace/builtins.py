@@ -7,14 +7,18 @@ A rule gets (trace, args, kwargs) and returns the result, or NotImplemented when
 from __future__ import annotations
 
 import types
+from abc import ABCMeta
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from runtime.errors import Untraceable
 from runtime.trace import items
 from runtime.trace.attributes import get_attr, set_attr
 from runtime.trace.core import Trace, is_static
+from runtime.trace.doubts import called, doubt, doubt_inside
+from runtime.trace.record import Path
 from runtime.trace.values import Object, Tensor, Traced, known_class
 from runtime.types import (
     OBJECT,
@@ -23,6 +27,7 @@ from runtime.types import (
     WEAK_FLOAT,
     WEAK_INT,
     ObjectType,
+    StaticType,
     TupleType,
     Type,
     WeakType,
@@ -40,31 +45,20 @@ def static_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     return all(map(is_static, (*args, *kwargs.values())))
 
 
-def doubt(trace: Trace, *values: Any) -> None:
-    """Python will run operators of these values; those of unknown or user class may run any code."""
-    for x in values:
-        cls = known_class(x)
-        if isinstance(x, Object) and cls is None:
-            trace.heap.doubtful()
-        elif cls in (map, filter, types.GeneratorType) or (
-            isinstance(x, Object) and cls is not None and cls.__flags__ & (1 << 9)
-        ):
-            trace.heap.unknown_call()
-
-
 def _recorded(function: Any, claim: Type | None) -> Rule:
     def rule(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if static_call(args, kwargs):
             return NotImplemented
-        doubt(trace, *args, *kwargs.values())
-        return trace.record("py.call", [function, *args], kwargs, type=claim)
+        result = trace.record("py.call", [function, *args], kwargs, type=claim)
+        called(trace, function, (*args, *kwargs.values()))
+        return result
 
     return rule
 
 
 def _print(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    doubt(trace, *args, *kwargs.values())
     trace.emit("py.call", [print, *args], kwargs)
+    doubt_inside(trace, *args, *kwargs.values())
     return None
 
 
@@ -86,29 +80,30 @@ def _operator(name: str, arity: int) -> Rule:
 def _round(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if static_call(args, kwargs):
         return NotImplemented
-    doubt(trace, *args)
     t = trace.type_of(args[0])
     whole = len(args) == 1 and not kwargs and isinstance(t, WeakType) and t.kind in ("int", "float", "bool")
-    return trace.record("py.call", [round, *args], kwargs, type=WEAK_INT if whole else OBJECT)
+    result = trace.record("py.call", [round, *args], kwargs, type=WEAK_INT if whole else OBJECT)
+    doubt(trace, *args, *kwargs.values())
+    return result
 
 
 def _divmod(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if static_call(args, kwargs) or len(args) != 2:
         return NotImplemented
-    doubt(trace, *args)
     kinds = [trace.type_of(a) for a in args]
     claim: Type = OBJECT
     if all(map(numeric, kinds)):
         parts = [trace.table[n].rule(*kinds) for n in ("floordiv", "mod")]  # type: ignore[misc]
         claim = TupleType(tuple(parts))
-    return trace.record("py.call", [divmod, *args], type=claim)
+    result = trace.record("py.call", [divmod, *args], type=claim)
+    doubt(trace, *args)
+    return result
 
 
 def _extreme(function: Any) -> Rule:
     def rule(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if static_call(args, kwargs):
             return NotImplemented
-        doubt(trace, *args, *kwargs.values())
         claim: Type = OBJECT
         if not kwargs and len(args) > 1:
             kinds = [static_or_weak(trace.type_of(a)) for a in args]
@@ -117,7 +112,9 @@ def _extreme(function: Any) -> Rule:
                 claim = join(claim, k)
         elif not kwargs and isinstance(args[0], Tensor):
             claim = items.item_type(trace, args[0])
-        return trace.record("py.call", [function, *args], kwargs, type=claim)
+        result = trace.record("py.call", [function, *args], kwargs, type=claim)
+        called(trace, function, (*args, *kwargs.values()))
+        return result
 
     return rule
 
@@ -135,8 +132,9 @@ def _tuple(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     found = items.known_items(trace, args[0]) if args else []
     if found is not None:
         return tuple(found)
+    result = trace.record("py.call", [tuple, *args], type=ObjectType(tuple))
     doubt(trace, *args)
-    return trace.record("py.call", [tuple, *args], type=ObjectType(tuple))
+    return result
 
 
 def _dict(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -150,9 +148,11 @@ def _set(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _fresh(trace: Trace, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    doubt(trace, *args)
     value = trace.emit("py.call", [cls, *args], kwargs, type=ObjectType(cls))
     assert value is not None
+    doubt(trace, *args)
+    if cls is not list:
+        doubt_inside(trace, *args)
     return trace.wrap(value, fresh=True)
 
 
@@ -161,12 +161,9 @@ def _sorted(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         found = items.known_items(trace, args[0])
         if found is not None and all(map(is_static, found)):
             return items.new_list(trace, sorted(found))
-    key = kwargs.get("key")
-    if key is not None and not is_static(key):
-        trace.heap.unknown_call()
-    doubt(trace, *args)
     value = trace.emit("py.call", [sorted, *args], kwargs, type=ObjectType(list))
     assert value is not None
+    called(trace, sorted, (*args, *kwargs.values()))
     return trace.wrap(value, fresh=True)
 
 
@@ -178,14 +175,15 @@ def _range(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def _iterator(cls: Any, shape: Callable[[Trace, tuple[Any, ...]], Type]) -> Rule:
     def rule(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        doubt(trace, *args)
         item = shape(trace, args)
         tame = all(known_class(a) in _TAME_ITERABLES for a in (args[:1] if cls is enumerate else args) if not is_static(a))
-        value = trace.emit(
-            "py.call", [cls, *args], kwargs, type=ObjectType(cls if tame else None, item if tame else None)
-        )
+        value = trace.emit("py.call", [cls, *args], kwargs, type=ObjectType(cls, item))
         assert value is not None
-        return trace.wrap(value)
+        doubt(trace, *args)
+        made = trace.wrap(value)
+        if not tame:
+            trace.wild.add(made._facts.identity)
+        return made
 
     return rule
 
@@ -194,9 +192,10 @@ def _isinstance(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     if len(args) != 2:
         return NotImplemented
     x, wanted = args[0], _classes(args[1])
-    if wanted is None:
-        doubt(trace, x)
-        return trace.record("py.call", [isinstance, *args], type=WEAK_BOOL)
+    if wanted is None or any(type(c) not in (type, ABCMeta, types.UnionType) for c in _flat(wanted)):
+        answer = trace.record("py.call", [isinstance, *args], type=WEAK_BOOL)
+        doubt(trace, *args)
+        return answer
     if not isinstance(x, Traced):
         return isinstance(x, wanted)
     if isinstance(x, Object) and x._facts.example is not None and isinstance(x._facts.example, type):
@@ -215,6 +214,10 @@ def _classes(x: Any) -> Any:
         inner = [_classes(i) for i in x]
         return None if None in inner else tuple(inner)
     return x if isinstance(x, (type, types.UnionType)) else None
+
+
+def _flat(classes: Any) -> list[Any]:
+    return [c for i in classes for c in _flat(i)] if isinstance(classes, tuple) else [classes]
 
 
 def _issubclass(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -256,8 +259,9 @@ def _hasattr(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
         return hasattr(cls, name)
     if trace.heap.get(x._facts.identity, "attr", name) is not None:
         return True
+    answer = trace.record("py.call", [hasattr, x, name], type=WEAK_BOOL)
     doubt(trace, x)
-    return trace.record("py.call", [hasattr, x, name], type=WEAK_BOOL)
+    return answer
 
 
 def _getattr(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -271,20 +275,15 @@ def _getattr(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
         return get_attr(trace, x, name) if hasattr(cls, name) else args[2]
     if trace.heap.get(x._facts.identity, "attr", name) is not None:
         return get_attr(trace, x, name)
+    value = trace.record("py.call", [getattr, *args])
     doubt(trace, x)
-    return trace.record("py.call", [getattr, *args])
+    return value
 
 
 def _setattr(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if len(args) == 3 and isinstance(args[0], Traced) and isinstance(args[1], str):
         return set_attr(trace, *args)
-    trace.heap.unknown_call()
     return NotImplemented
-
-
-def _next(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    trace.heap.unknown_call()
-    return trace.record("py.call", [next, *args])
 
 
 def _pairs(trace: Trace, args: tuple[Any, ...]) -> Type:
@@ -303,7 +302,33 @@ def _anything(trace: Trace, args: tuple[Any, ...]) -> Type:
     return OBJECT
 
 
+class _Super:
+    """`super(cls, x)` for an object of known class: the methods of the classes after `cls`."""
+
+    def __init__(self, trace: Trace, cls: type, x: Object, of: type) -> None:
+        self._trace, self._x = trace, x
+        self._line = of.__mro__[of.__mro__.index(cls) + 1 :]
+
+    def __getattr__(self, name: str) -> Any:
+        owner = next((c for c in self._line if name in vars(c)), None)
+        found = vars(owner)[name] if owner is not None else None
+        if not isinstance(found, types.FunctionType):
+            raise Untraceable(f"super().{name} is no plain method", span=self._trace.span())
+        self._trace.guard(Path((owner,)) / ("attr", name), StaticType(found), f"{owner.__qualname__}.{name}")
+        return types.MethodType(found, self._x)
+
+
+def _super(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if len(args) != 2 or not isinstance(args[1], Object):
+        return NotImplemented
+    cls, of = _classes(args[0]), known_class(args[1])
+    if not isinstance(cls, type) or of is None or cls not in of.__mro__ or isinstance(args[1]._facts.example, type):
+        return NotImplemented
+    return _Super(trace, cls, args[1], of)
+
+
 BUILTINS: dict[Any, Rule] = {
+    super: _super,
     print: _print,
     len: _len,
     int: _recorded(int, WEAK_INT),
@@ -340,5 +365,4 @@ BUILTINS: dict[Any, Rule] = {
     hasattr: _hasattr,
     getattr: _getattr,
     setattr: _setattr,
-    next: _next,
 }

@@ -22,6 +22,7 @@ from runtime.trace import items, outside
 from runtime.trace.attributes import Method, get_attr, set_attr
 from runtime.trace.builtins import BUILTINS
 from runtime.trace.core import Diverged, Trace, is_static
+from runtime.trace.doubts import called, doubt_inside
 from runtime.trace.heap import ANY
 from runtime.trace.trust import trusted
 from runtime.trace.values import Object, Star, Tensor, Traced, known_class
@@ -55,6 +56,7 @@ _MATH_INT = {
     math.lcm,
 }
 _MATH_BOOL = {math.isnan, math.isinf, math.isfinite, math.isclose}
+_NOT_PLAIN = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _PURE_SELF = (str, bytes, int, float, complex, bool, tuple, frozenset, range, slice, type(None))
 
 
@@ -74,7 +76,7 @@ def call(trace: Trace, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
         target = example
     elif isinstance(f, Tensor):
         return run_time_call(trace, f, args, kwargs)
-    if isinstance(target, types.MethodType):
+    if isinstance(target, types.MethodType) and (isinstance(target.__self__, Traced) or is_static(target.__self__)):
         return call(trace, target.__func__, (target.__self__, *args), kwargs)
     special = BUILTINS.get(target) if isinstance(target, (types.BuiltinFunctionType, type)) else None
     if special is not None:
@@ -144,8 +146,8 @@ def call_numpy(trace: Trace, row: OpDef, target: Any, args: tuple[Any, ...], kwa
             return result
     if row.name in _SEQUENCES:
         args = tuple(_sequence(trace, a) for a in args)
-    _callbacks(trace, (*args, *kwargs.values()))
     result = trace.record(row.name, args, kwargs)
+    called(trace, target, (*args, *kwargs.values()))
     out = kwargs.get("out")
     nin = getattr(target, "nin", len(args))
     if out is None and len(args) > nin:
@@ -165,17 +167,6 @@ def _sequence(trace: Trace, x: Any) -> Any:
     return tuple(inner) if numbers else x
 
 
-def _callbacks(trace: Trace, args: tuple[Any, ...]) -> None:
-    """Arguments that may be called back, or whose operators may be user code, make the heap doubtful."""
-    for x in args:
-        if isinstance(x, (types.FunctionType, types.MethodType, Method)) or (
-            isinstance(x, Object) and isinstance(x._facts.example, (types.FunctionType, types.MethodType))
-        ):
-            trace.heap.unknown_call()
-        elif isinstance(x, Object) and known_class(x) is None:
-            trace.heap.doubtful()
-
-
 # ----------------------------------------------------------------------------------------- methods
 def call_method(trace: Trace, m: Method, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A method of a handle whose class is built in."""
@@ -186,21 +177,24 @@ def call_method(trace: Trace, m: Method, args: tuple[Any, ...], kwargs: dict[str
             result = trace.record(row.name, [x, *args], kwargs, attrs={"form": "method"})
             return result if kwargs.get("out") is None else kwargs["out"]
         return _plain_method(trace, x, name, args, kwargs, OBJECT)
-    _callbacks(trace, (*args, *kwargs.values()))
     cls = known_class(x)
     if cls is list and isinstance(x, Object):
         return items.list_method(trace, x, name, args, kwargs)
     if cls is dict and isinstance(x, Object):
         return items.dict_method(trace, x, name, args, kwargs)
+    claim: Type = (
+        ObjectType(str)
+        if cls is str
+        and not name.startswith(("is", "starts", "ends", "split"))
+        and name not in ("split", "rsplit", "partition", "encode", "index", "find", "count")
+        else OBJECT
+    )
+    result = _plain_method(trace, x, name, args, kwargs, claim)
     if isinstance(x, Object):
         trace.heap.written(x._facts.identity, "item", ANY)
         trace.heap.written(x._facts.identity, "attr", ANY)
-    if cls is str and name in ("split", "rsplit", "partition", "encode", "index", "find", "count"):
-        return _plain_method(trace, x, name, args, kwargs, OBJECT)
-    claim: Type = (
-        ObjectType(str) if cls is str and not name.startswith(("is", "starts", "ends", "split")) else OBJECT
-    )
-    return _plain_method(trace, x, name, args, kwargs, claim)
+        items.called_method(trace, x, name, args, kwargs)
+    return result
 
 
 def _plain_method(
@@ -216,6 +210,8 @@ def call_function(
     trace: Trace, handle: Any, f: types.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """A Python function: traced into where it can be, else called at run time."""
+    if f.__code__.co_flags & _NOT_PLAIN:
+        return run_time_call(trace, handle, args, kwargs)
     if trace.is_generated(f):
         bound: Callable[..., Any] | None = f
     else:
@@ -274,6 +270,7 @@ def call_instance(trace: Trace, f: Object, args: tuple[Any, ...], kwargs: dict[s
 def instantiate(trace: Trace, handle: Any, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`cls(*args, **kwargs)`: a user class's `__init__` is traced into, a C class is called at run time."""
     if is_namedtuple(cls):
+        outside.guard_namedtuple(trace, cls)
         return cls(*args, **kwargs)
     if cls is types.SimpleNamespace and not args:
         made = _made(trace, trace.emit("py.call", [handle, *args], kwargs, type=ObjectType(cls)))
@@ -357,41 +354,21 @@ def run_time_call(
     """Record a call of the plain thing with run-time values."""
     target = f._facts.example if isinstance(f, Object) and isinstance(f._facts.operand, Const) else f
     owner = target.__self__ if isinstance(target, types.BuiltinFunctionType) else None
-    if (
-        isinstance(target, types.BuiltinFunctionType)
-        and owner is not None
-        and not isinstance(owner, (types.ModuleType, type))
-    ):
-        _callbacks(trace, (*args, *kwargs.values()))
+    if isinstance(target, types.BuiltinFunctionType) and isinstance(owner, (str, bytes)):
         claims: Type = (
             ObjectType(str)
             if isinstance(owner, str)
             and target.__name__ in ("format", "join", "replace", "upper", "lower", "strip")
             else OBJECT
         )
-        return _plain_method(trace, owner, target.__name__, args, kwargs, claims)
+        result = _plain_method(trace, owner, target.__name__, args, kwargs, claims)
+        doubt_inside(trace, *args, *kwargs.values())
+        return result
     if isinstance(target, types.BuiltinFunctionType) and getattr(target, "__module__", None) == "math":
         if all(isinstance(trace.type_of(a), (WeakType, ArrayType)) or is_static(a) for a in args):
             claim = WEAK_INT if target in _MATH_INT else WEAK_BOOL if target in _MATH_BOOL else WEAK_FLOAT
             if getattr(target, "__name__", "") in ("modf", "frexp", "prod", "fsum", "sumprod", "dist"):
                 claim = OBJECT
     result = trace.record("py.call", [f, *args], kwargs, type=claim)
-    if benign(target):
-        _callbacks(trace, (*args, *kwargs.values()))
-    else:
-        trace.heap.unknown_call()
+    called(trace, target, (*args, *kwargs.values()))
     return result
-
-
-def benign(target: Any) -> bool:
-    """Whether calling it can't change the user's objects, other than through what it is handed."""
-    if isinstance(target, Traced):
-        return False
-    if isinstance(target, type):
-        return not target.__flags__ & (1 << 9) or target.__module__ in (
-            "collections",
-            "types",
-            "functools",
-            "itertools",
-        )
-    return trusted(target)

@@ -37,6 +37,7 @@ from runtime.types import (
     is_namedtuple,
 )
 
+
 class _State(threading.local):
     trace: Trace | None = None
 

@@ -117,8 +117,9 @@ class Heap:
         self._keep(lambda who: who.fresh and who not in self.escaped)
 
     def doubtful(self) -> None:
-        """An operator on a value of unknown class has run: most likely nothing changed, but check."""
+        """An operator on a value of unknown class has run: most likely nothing changed outside, but check."""
         self.trust = max(self.trust, CHECK)
+        self._keep(lambda who: who.fresh and who not in self.escaped)
 
     def _keep(self, wanted: Callable[[Identity], bool]) -> None:
         self.entries = {p: e for p, e in self.entries.items() if wanted(p[0])}

@@ -7,12 +7,14 @@ guards, of those passed in) as long as nobody else can have changed them.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from runtime.errors import ConcreteValueError
 from runtime.trace import outside
 from runtime.trace.core import Trace, is_static
+from runtime.trace.doubts import doubt, doubt_inside, is_callback
 from runtime.trace.heap import ANY, Loaded
 from runtime.trace.values import Object, Tensor, Traced, describe, known_class
 from runtime.types import (
@@ -28,6 +30,7 @@ from runtime.types import (
 )
 
 _ABSENT = object()
+_KEEPERS = ("append", "insert", "appendleft", "setdefault", "add")  # what they are handed is kept, not called
 
 
 # ---------------------------------------------------------------------------------------- new ones
@@ -52,6 +55,7 @@ def new_dict(trace: Trace, pairs: Sequence[tuple[Any, Any]]) -> Any:
     """A new dict of the key and value pairs, in order."""
     value = trace.emit("py.dict", [y for pair in pairs for y in pair])
     assert value is not None
+    doubt_inside(trace, *(k for k, _ in pairs))  # keys are hashed and compared
     made = trace.wrap(value, fresh=True)
     who = made._facts.identity
     if all(is_static(k) for k, _ in pairs):
@@ -66,6 +70,7 @@ def new_set(trace: Trace, items: Sequence[Any]) -> Any:
     """A new set of the items."""
     value = trace.emit("py.set", items)
     assert value is not None
+    doubt_inside(trace, *items)
     return trace.wrap(value, fresh=True)
 
 
@@ -139,9 +144,10 @@ def get_item(trace: Trace, x: Traced, key: Any) -> Any:
         if items is not None:
             know_list(trace, part, items[key])
         return part
-    _doubt(trace, x, key)
     value = trace.emit("getitem", [trace.receiver(x), key])
     assert value is not None
+    doubt(trace, x)
+    doubt_inside(trace, key)
     return trace.wrap(value)
 
 
@@ -179,17 +185,6 @@ def _builtin(cls: type) -> bool:
     return cls.__module__ in ("builtins", "collections", "numpy")
 
 
-def _doubt(trace: Trace, *operands: Any) -> None:
-    """An operator on something of unknown or user class may have run any code."""
-    for x in operands:
-        if isinstance(x, Object):
-            cls = known_class(x)
-            if cls is None:
-                trace.heap.doubtful()
-            elif not _builtin(cls):
-                trace.heap.unknown_call()
-
-
 # ------------------------------------------------------------------------------------------ writes
 def set_item(trace: Trace, x: Traced, key: Any, value: Any) -> None:
     """`x[key] = value`."""
@@ -205,7 +200,8 @@ def set_item(trace: Trace, x: Traced, key: Any, value: Any) -> None:
     who = x._facts.identity
     if cls is not list and cls is not dict:
         trace.heap.written(who, "item", ANY)
-        _doubt(trace, x)
+        doubt(trace, x)
+        doubt_inside(trace, key)
         return
     known = trace.heap.sizes.get(who)
     if not is_static(key) or isinstance(key, slice) or (cls is list and not isinstance(key, int)):
@@ -226,7 +222,8 @@ def del_item(trace: Trace, x: Traced, key: Any) -> None:
     """`del x[key]`."""
     trace.emit("py.delitem", [trace.receiver(x), key])
     trace.heap.written(x._facts.identity, "item", ANY)
-    _doubt(trace, x)
+    doubt(trace, x)
+    doubt_inside(trace, key)
 
 
 # ----------------------------------------------------------------------------- lengths, iteration
@@ -245,15 +242,9 @@ def length(trace: Trace, x: Any) -> Any:
             and known_class(x) is dict
         ):
             return len(trace.heap.sizes[x._facts.identity])
-        cls = known_class(x)
-        if (
-            cls is not None
-            and not _builtin(cls)
-            and hasattr(cls.__len__ if hasattr(cls, "__len__") else None, "__code__")
-        ):
-            return trace.protocol.call(trace.constant(cls.__len__), (x,), {})  # type: ignore[attr-defined]
-        _doubt(trace, x)
-    return trace.record("py.call", [len, x], type=WEAK_INT)
+    size = trace.record("py.call", [len, x], type=WEAK_INT)
+    doubt(trace, x)
+    return size
 
 
 def iterate(trace: Trace, x: Traced) -> Iterator[Any]:
@@ -265,10 +256,10 @@ def iterate(trace: Trace, x: Traced) -> Iterator[Any]:
     if items is not None:
         return iter(items)
     raise ConcreteValueError(
-        f"iterating over the traced value {describe(x)} needs its length while tracing",
+        f"the items of {describe(x)} are needed while tracing",
         span=trace.span(),
-        why="the number of items is known only when the graph runs, and this code was not converted",
-        fix="loop over it in converted code, or use ag.for_loop",
+        why="how many there are is known only when the graph runs, and the code that asks was not converted",
+        fix="let autograph convert this function (ag.function), or loop with ag.for_loop",
     )
 
 
@@ -318,8 +309,9 @@ def unpack(trace: Trace, value: Any, before: int, after: int | None) -> Any:
     if items is None:
         if not isinstance(value, Traced):
             return None
-        _doubt(trace, value)
-        return trace.record("py.unpack", [value, before] if after is None else [value, before, after])
+        unpacked = trace.record("py.unpack", [value, before] if after is None else [value, before, after])
+        doubt(trace, value)
+        return unpacked
     if after is None:
         if len(items) != before:
             return trace.record("py.unpack", [value, before])  # raises at run time, as Python does
@@ -336,6 +328,7 @@ def list_method(trace: Trace, x: Object, name: str, args: tuple[Any, ...], kwarg
     who, heap = x._facts.identity, trace.heap
     items = known_items(trace, x) if who in heap.sizes or (name == "copy" and _readable(trace, x)) else None
     result = _call_method(trace, x, name, args, kwargs)
+    called_method(trace, x, name, args, kwargs)
     if name in ("copy", "index", "count"):
         if name == "copy" and items is not None:
             know_list(trace, result, items)
@@ -378,6 +371,7 @@ def dict_method(trace: Trace, x: Object, name: str, args: tuple[Any, ...], kwarg
         if x._facts.identity in trace.heap.complete:
             return args[1] if len(args) > 1 else None
     result = _call_method(trace, x, name, args, kwargs)
+    called_method(trace, x, name, args, kwargs)
     if name in ("items", "keys", "values"):
         trace.views[result._facts.identity] = (x, name)
     if name not in ("get", "items", "keys", "values", "copy"):
@@ -385,10 +379,30 @@ def dict_method(trace: Trace, x: Object, name: str, args: tuple[Any, ...], kwarg
     return None if name in ("update", "clear") else result
 
 
+def called_method(
+    trace: Trace, x: Traced, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> None:
+    """A method of a built-in container was called: what code of its items and arguments may have run."""
+    values = (*args, *kwargs.values())
+    if any(map(is_callback, values)):
+        if name not in _KEEPERS:
+            trace.heap.unknown_call()
+    elif name in ("sort", "remove", "index", "count"):
+        doubt_inside(trace, x, *values)
+    elif name in ("extend", "insert", "update", "difference_update", "union", "extendleft"):
+        doubt(trace, *values)
+        if known_class(x) is not list:
+            doubt_inside(trace, *values)
+    elif known_class(x) not in (list, deque):
+        doubt_inside(trace, *values)  # hashed and compared, or formatted
+
+
 def _call_method(trace: Trace, x: Object, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     method = trace.emit("py.getattr", [trace.receiver(x), name])
     assert method is not None
     claims: dict[str, Type] = {"copy": ObjectType(known_class(x)), "index": WEAK_INT, "count": WEAK_INT}
+    if known_class(x) is dict and name == "items":
+        claims = {"items": ObjectType(type({}.items()), TupleType((OBJECT, OBJECT)))}
     value = trace.emit("py.call", [method, *args], kwargs, type=claims.get(name))
     assert value is not None
     return trace.wrap(value, fresh=name == "copy")
@@ -405,5 +419,6 @@ def contains(trace: Trace, item: Any, container: Any) -> Any:
             return True
         if who in trace.heap.complete:
             return False
-    _doubt(trace, container, item)
-    return trace.record("py.contains", [item, container])
+    found = trace.record("py.contains", [item, container])
+    doubt_inside(trace, container, item)
+    return found

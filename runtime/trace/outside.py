@@ -24,8 +24,11 @@ from runtime.types import (
     StaticType,
     Type,
     is_namedtuple,
+    named_extras,
+    opaque,
     type_of,
 )
+
 
 def read(trace: Trace, holder: Traced, kind: str, key: Any, value: Any) -> Any:
     """The trace value of `value`, found at (kind, key) of the object that `holder` stands for.
@@ -46,13 +49,30 @@ def read(trace: Trace, holder: Traced, kind: str, key: Any, value: Any) -> Any:
         assert value is not None
         return value
 
-    lasting = trusted(value) or isinstance(value, (types.FunctionType, type, types.ModuleType))
-    if path.key in trace.volatile and not lasting:
-        trace.note("dynamic", f"{path.text} changes between calls: it is read at run time")
+    if changes(trace, path):
         return trace.wrap(load(OBJECT))
+    lasting = not opaque(type(value)) and trusted(value) or isinstance(value, (types.FunctionType, type, types.ModuleType))
     if trace.heap.trust == UNKNOWN and not lasting:
         return trace.wrap(load(OBJECT))
     return lift(trace, value, path, load)
+
+
+def changes(trace: Trace, path: Path) -> bool:
+    """Whether the place was found changed twice, so that it is read at run time from now on."""
+    if path.key not in trace.volatile:
+        return False
+    trace.note("dynamic", f"{path.text} changes between calls: it is read at run time")
+    return True
+
+
+def guard_namedtuple(trace: Trace, cls: type) -> None:
+    """The methods and constants of a namedtuple's class stay what they are: Python finds them while tracing."""
+    for name, value in named_extras(cls).items():
+        path = Path((cls,)) / ("attr", name)
+        if isinstance(value, classmethod):
+            path = path / ("attr", "__func__")
+        expected = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
+        trace.guard(path, StaticType(expected), f"{cls.__qualname__}.{name}")
 
 
 def lift_path(trace: Trace, value: Any, path: Path) -> Any:
@@ -71,12 +91,17 @@ def lift_path(trace: Trace, value: Any, path: Path) -> Any:
         assert isinstance(holder, Value)
         return holder
 
+    if path.steps and changes(trace, path):
+        return trace.wrap(load(OBJECT))
     return lift(trace, value, path, load)
 
 
 def lift(trace: Trace, value: Any, path: Path, load: Any) -> Any:
     """The trace value of a concrete value found at `path`; `load(type)` reads it at run time."""
     checked = trace.heap.trust != CLEAN
+    if opaque(type(value)):
+        trace.guard(path, ObjectType(type(value)), path.text)
+        return trace.wrap(load(OBJECT if checked else ObjectType(type(value))))
     if trusted(value):
         trace.guard(path, StaticType(value), path.text)
         return value
@@ -86,6 +111,8 @@ def lift(trace: Trace, value: Any, path: Path, load: Any) -> Any:
             trace.emit("py.check", [load(OBJECT), trace.constant(value), path.text])
         return trace.constant(value)
     if is_static(value):
+        if is_namedtuple(type(value)):
+            guard_namedtuple(trace, type(value))
         trace.guard(path, StaticType(value), path.text)
         if checked:
             trace.emit("py.check", [load(OBJECT), value, path.text])
@@ -103,8 +130,10 @@ def lift(trace: Trace, value: Any, path: Path, load: Any) -> Any:
 
 def _lift_tuple(trace: Trace, value: tuple[Any, ...], path: Path, load: Any) -> Any:
     """A tuple with something mutable in it: the tuple is read at run time, item by item where mutable."""
-    trace.guard(path / ("len", None), StaticType(len(value)), path.text)
     trace.guard(path, ObjectType(type(value)), path.text)
+    trace.guard(path / ("len", None), StaticType(len(value)), path.text)
+    if type(value) is not tuple:
+        guard_namedtuple(trace, type(value))
     whole: list[Value] = []
 
     def load_item(i: int) -> Any:

@@ -11,14 +11,15 @@ from typing import Any
 
 from runtime.boxes import UnboundMarker
 from runtime.trace import attributes, calls, items, outside
-from runtime.trace.builtins import doubt
 from runtime.trace.core import Trace, is_static
+from runtime.trace.doubts import doubt, doubt_inside
 from runtime.trace.heap import ANY
 from runtime.trace.record import Path
 from runtime.trace.values import PYTHON_OPERATORS, Object, Tensor, Traced, known_class
 from runtime.types import ArrayType, MaybeUnbound, UnboundType
 
 _MUTABLE = (list, set, dict)
+_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "or_", "and_", "xor", "sub", "mod")  # of items, too
 
 
 class Protocol:
@@ -63,12 +64,17 @@ class Protocol:
         """`f(*args, **kwargs)`."""
         return calls.call(self.trace, f, args, kwargs)
 
+    def run(self, function: Any) -> Any:
+        """A call of the function that is not traced into."""
+        return calls.run_time_call(self.trace, function, (), {})
+
     def operator(self, op: str, *operands: Any) -> Any:
         """A Python operator, by its name in the op table."""
         if all(map(is_static, operands)):
             return PYTHON_OPERATORS[op](*operands)
-        doubt(self.trace, *operands)
-        return self.trace.record(op, operands)
+        result = self.trace.record(op, operands)
+        (doubt_inside if op in _COMPARISONS else doubt)(self.trace, *operands)
+        return result
 
     def in_place(self, op: str, x: Traced, other: Any) -> Any:
         """An augmented assignment: what the target is bound to afterwards."""
@@ -76,11 +82,13 @@ class Protocol:
         if isinstance(x, Tensor) and not (isinstance(t, ArrayType) and not t.scalar):
             plain = op[1:] + "_" if op in ("iand", "ior") else op[1:]
             return self.operator(plain, x, other)
-        doubt(trace, x, other)
         value = trace.emit(op, [x, other])
+        doubt(trace, x, other)
         if isinstance(x, Tensor):
             return x
         trace.heap.written(x._facts.identity, "item", ANY)
+        if known_class(x) is not list:
+            doubt_inside(trace, x, other)
         if known_class(x) in _MUTABLE:
             return x
         assert value is not None
@@ -105,8 +113,6 @@ class Protocol:
         if isinstance(x._facts.example, (type, types.FunctionType, types.ModuleType)):
             return True
         plain = cls.__flags__ & (1 << 9) and not hasattr(cls, "__bool__") and not hasattr(cls, "__len__")
-        if not plain:
-            doubt(self.trace, x)
         return True if plain else None
 
     def bound(self, value: Any, name: str) -> Any:
@@ -147,4 +153,8 @@ class Protocol:
     def truth_not(self, x: Any) -> Any:
         """`not x`."""
         known = self.truth(x)
-        return (not known) if known is not None else self.trace.record("py.not", [x])
+        if known is not None:
+            return not known
+        answer = self.trace.record("py.not", [x])
+        doubt(self.trace, x)
+        return answer

@@ -19,7 +19,9 @@ from runtime.errors import TraceError, Untraceable
 from runtime.ir.builder import Builder
 from runtime.ir.graph import Const, Graph, Operand, Value
 from runtime.trace.core import Diverged, Trace, is_static
+from runtime.trace.doubts import doubt
 from runtime.trace.heap import Heap, Loaded
+from runtime.trace.joins import note_join
 from runtime.trace.values import Traced
 from runtime.types import (
     ArrayType,
@@ -216,9 +218,11 @@ def staged_cond(
 ) -> Any:
     """Record a `cond`; the trace value of its result.  names: what the user calls the results."""
     predicate = trace.operand(pred)
+    doubt(trace, pred)
     arms = [trace_arm(trace, "true", true), trace_arm(trace, "false", false)]
     going = [a for a in arms if not a.diverges]
     shape = _arm_template(trace, [a.result for a in going]) if going else Fixed(None)
+    _note_joins(trace, names, _parts(shape), [_parts(a.result) for a in going])
     finished = [_finish_arm(trace, arm, shape) for arm in arms]
     if going:
         trace.heap.restore(going[0].heap)
@@ -238,6 +242,23 @@ def staged_cond(
     if not going:
         raise Diverged
     return fill(trace, shape, list(outputs))
+
+
+def _parts(x: Any) -> tuple[Any, ...]:
+    """The parts of an arm's result or of its template."""
+    if isinstance(x, Group):
+        return x.items
+    return x if isinstance(x, tuple) else (x,)
+
+
+def _note_joins(
+    trace: Trace, names: Sequence[str], shapes: Sequence[Template], ways: Sequence[Sequence[Any]]
+) -> None:
+    """Say where a name becomes `object` because its types on the ways have nothing in common."""
+    for i, shape in enumerate(shapes):
+        if isinstance(shape, Hole) and all(len(way) == len(shapes) for way in ways):
+            name = names[i] if len(names) == len(shapes) else ""
+            note_join(trace, name, shape.type, [trace.type_of(way[i]) for way in ways])
 
 
 def _arm_template(trace: Trace, results: list[Any]) -> Template:
@@ -333,7 +354,7 @@ def staged_while(
         trace.heap.restore(head)
         with trace.region("test") as test_builder:
             values = _parameters(trace, shapes, names, test_builder)
-            asked: list[Operand] = [trace.operand(_ask(trace, test, values))]
+            asked: list[Operand] = [_ask(trace, test, values)]
         at_exit = trace.heap.copy()
         with trace.region("body") as body_builder:
             values = _parameters(trace, shapes, names, body_builder)
@@ -343,6 +364,7 @@ def staged_while(
             break
     else:
         raise Untraceable("the loop's carried values did not settle", span=trace.span())
+    _note_joins(trace, names, shapes, [carry] if ended else [carry, after])
     trace.builder, outer = body_builder, trace.builder
     results = [] if ended else [o for s, x in zip(shapes, after, strict=True) for o in leaves(trace, s, x)]
     trace.builder = outer
@@ -371,12 +393,14 @@ def staged_for(
 ) -> tuple[Any, ...]:
     """Record a `for` over `iterable`, whose items are of type `kind`; the carry after it."""
     source = trace.operand(iterable)
+    doubt(trace, iterable)
     names = carried_names(body, 1, len(carry))
     shapes = [template(trace, c) for c in carry]
     head = trace.heap.copy()
     for _ in range(MAX_ROUNDS):
         trace.heap.restore(head)
         with trace.region("body") as body_builder:
+            doubt(trace, iterable)  # the next item is pulled
             item = trace.wrap(body_builder.param(kind, carried_names(body, 0, 1)[0]))
             values = _parameters(trace, shapes, names, body_builder)
             ended, after = _run_body(lambda: body(item, *values), len(carry))
@@ -386,7 +410,7 @@ def staged_for(
         if test is not None:
             with trace.region("test") as test_builder:
                 values = _parameters(trace, new_shapes, names, test_builder)
-                asked = [trace.operand(_ask(trace, test, values))]
+                asked = [_ask(trace, test, values)]
             builders.append(test_builder)
             drop_invisible(trace)
             stable &= not meet_heaps(trace, head, [trace.heap])
@@ -395,6 +419,7 @@ def staged_for(
             break
     else:
         raise Untraceable("the loop's carried values did not settle", span=trace.span())
+    _note_joins(trace, names, shapes, [carry] if ended else [carry, after])
     outer, trace.builder = trace.builder, body_builder
     results = [] if ended else [o for s, x in zip(shapes, after, strict=True) for o in leaves(trace, s, x)]
     trace.builder = outer
@@ -412,12 +437,15 @@ def staged_for(
     return tuple(fill(trace, s, left) for s in shapes)
 
 
-def _ask(trace: Trace, test: Callable[..., Any], values: Sequence[Any]) -> Any:
+def _ask(trace: Trace, test: Callable[..., Any], values: Sequence[Any]) -> Operand:
     """The loop test's answer; a test that always raises is left to Python."""
     try:
-        return test(*values)
+        answer = test(*values)
     except Diverged:
         raise Untraceable("the loop's test always raises", span=trace.span()) from None
+    operand = trace.operand(answer)
+    doubt(trace, answer)  # its truth is asked
+    return operand
 
 
 def _parameters(

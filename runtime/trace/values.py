@@ -21,6 +21,7 @@ from runtime.trace.heap import Identity
 from runtime.trace.record import Path
 from runtime.types import ArrayType, ObjectType, Type, WeakType
 
+
 @dataclasses.dataclass(eq=False)
 class Facts:
     """What the trace keeps about a handle: its value in the graph and where it came from.
