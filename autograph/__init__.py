@@ -8,6 +8,18 @@ their like, are what that form calls; they do what Python does when nothing is b
 from __future__ import annotations
 
 from autograph.api import convert, do_not_convert, explain, function, to_code
+from autograph.gradients import (
+    GradientTape,
+    check_grads,
+    custom_gradient,
+    grad,
+    hessian,
+    jacobian,
+    jvp,
+    stop_gradient,
+    value_and_grad,
+    vjp,
+)
 from autograph.operators import matching as pattern
 from autograph.operators.calls import attribute, call, python
 from autograph.operators.containers import (
@@ -33,6 +45,7 @@ from runtime import (
     DeviceError,
     ExportError,
     GeneratorError,
+    GradientError,
     GraphError,
     GuardError,
     LeakedTensorError,
@@ -63,6 +76,8 @@ __all__ = [
     "DeviceError",
     "ExportError",
     "GeneratorError",
+    "GradientError",
+    "GradientTape",
     "GraphError",
     "GuardError",
     "LeakedTensorError",
@@ -79,8 +94,10 @@ __all__ = [
     "attribute",
     "bound",
     "call",
+    "check_grads",
     "cond",
     "convert",
+    "custom_gradient",
     "dict_",
     "dict_comp",
     "dict_merge",
@@ -91,9 +108,13 @@ __all__ = [
     "function",
     "generator",
     "global_cell",
+    "grad",
+    "hessian",
     "in_",
     "is_",
     "is_not",
+    "jacobian",
+    "jvp",
     "list_",
     "list_comp",
     "match",
@@ -107,8 +128,11 @@ __all__ = [
     "set_",
     "set_comp",
     "settings",
+    "stop_gradient",
     "to_code",
     "unbound",
     "unpack",
+    "value_and_grad",
+    "vjp",
     "while_loop",
 ]

@@ -13,8 +13,8 @@ from runtime.errors import Untraceable
 from runtime.trace import hints, items, regions
 from runtime.trace.core import Trace, active
 from runtime.trace.regions import as_carry
-from runtime.trace.values import Object, Tensor, Traced
-from runtime.types import ArrayType, ObjectType
+from runtime.trace.values import Object, Tensor, Traced, known_class
+from runtime.types import ArrayType
 
 _STATIC_TRIPS = 4096  # how many trips that record nothing are made while tracing before the loop is staged
 
@@ -141,12 +141,6 @@ def _traced_for(
     if not isinstance(iterable, (Traced, tuple, range, str, bytes, list, frozenset)):
         raise Untraceable(f"a loop over a {type(iterable).__qualname__} can't be traced", span=trace.span())
     kind = items.item_type(trace, iterable)
-    if (
-        isinstance(iterable, Object)
-        and isinstance(iterable._facts.type, ObjectType)
-        and iterable._facts.type.cls is None
-    ):
-        trace.heap.doubtful()
     return regions.staged_for(trace, iterable, kind, body_fn, carry, test_fn)
 
 
@@ -171,11 +165,12 @@ def _unrolled(
 ) -> tuple[Any, ...]:
     at = 0
     sequence = static_items(iterable)
+    is_list = known_class(iterable) is list
+    first = items.known_items(trace, iterable) if sequence is None and not is_list else None
     while True:
-        found = (
-            sequence if sequence is not None else items.known_items(trace, iterable)
-        )  # a list may grow meanwhile
-        if found is None or at > trace.unroll_limit:
+        # a list may grow meanwhile; what happens when a dict does is for Python to say
+        found = sequence if sequence is not None else items.known_items(trace, iterable)
+        if found is None or at > trace.unroll_limit or first is not None and len(found) != len(first):
             raise _Stage
         if at >= len(found):
             return carry

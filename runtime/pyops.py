@@ -10,7 +10,17 @@ from runtime.boxes import Cell, bound
 from runtime.errors import GuardError
 from runtime.types import Type, describes, same_static
 
-__all__ = ["bound", "check_same", "expect", "make_function", "unpack"]
+__all__ = ["bound", "catches", "check_same", "expect", "make_function", "unpack"]
+
+
+def catches(classes: Any, error: BaseException) -> bool:
+    """Whether `except classes` catches the error; None stands for a bare `except`."""
+    if classes is None:
+        return True
+    listed = classes if isinstance(classes, tuple) else (classes,)
+    if not all(isinstance(cls, type) and issubclass(cls, BaseException) for cls in listed):
+        raise TypeError("catching classes that do not inherit from BaseException is not allowed")
+    return any(cls in type(error).__mro__ for cls in listed)
 
 
 def unpack(value: Any, before: int, after: int | None = None) -> tuple[Any, ...]:
@@ -26,7 +36,7 @@ def unpack(value: Any, before: int, after: int | None = None) -> tuple[Any, ...]
             raise ValueError(f"too many values to unpack (expected {before}{size})")
         del it
         return items
-    everything = list(value)
+    everything = list(iter(value))  # list(value) would ask for the length, too
     if len(everything) < before + after:
         raise ValueError(
             f"not enough values to unpack (expected at least {before + after}, got {len(everything)})"

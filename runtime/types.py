@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import types as _types
+import weakref
 from typing import Any, Union
 
 import numpy as np
@@ -166,9 +167,48 @@ def OBJECT_ARRAY(value: np.ndarray[Any, Any]) -> Type:
     return ObjectType(type(value))
 
 
+def opaque(cls: type) -> bool:
+    """Whether every look at an instance, `isinstance` too, runs code of the user's."""
+    return type(cls.__getattribute__) is _types.FunctionType
+
+
 def is_namedtuple(cls: type) -> bool:
-    """Whether `cls` is a direct product of namedtuple (or a subclass that adds only methods)."""
-    return issubclass(cls, tuple) and cls is not tuple and isinstance(getattr(cls, "_fields", None), tuple)
+    """Whether values of `cls` are made by namedtuple and are nothing but tuples with names and methods.
+
+    Classes that change what a tuple does, compute attributes or let instances have some are objects."""
+    if not issubclass(cls, tuple) or cls is tuple:
+        return False
+    found = _NAMEDTUPLES.get(cls)
+    if found is None:
+        found = _NAMEDTUPLES[cls] = (
+            isinstance(getattr(cls, "_fields", None), tuple) and cls.__dictoffset__ == 0 and type(cls) is type
+            and all(map(_harmless, named_extras(cls).items()))
+        )  # fmt: skip
+    return found
+
+
+def named_extras(cls: type) -> dict[str, Any]:
+    """What a namedtuple's class has besides what namedtuple gives it."""
+    fields: tuple[str, ...] = getattr(cls, "_fields", ())
+    entries = {name: value for c in reversed(cls.__mro__[:-2]) for name, value in vars(c).items()}
+    return {name: v for name, v in entries.items() if name not in _NAMEDTUPLE_OWN and name not in fields}
+
+
+def _harmless(entry: tuple[str, Any]) -> bool:
+    name, value = entry
+    if isinstance(value, (_types.FunctionType, staticmethod, classmethod)):
+        function = getattr(value, "__func__", value)
+        module = getattr(function, "__globals__", {}).get("__name__", "")
+        made = module == "collections" or module.startswith("namedtuple_")
+        return made or not (name.startswith("__") and name.endswith("__"))
+    return isinstance(value, (int, float, complex, str, bytes, type(None)))
+
+
+_NAMEDTUPLES: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
+_NAMEDTUPLE_OWN = frozenset({
+    "__doc__", "__module__", "__slots__", "__match_args__", "__annotations__", "__orig_bases__", "_fields", "_field_defaults",
+    "__annotate__", "__annotate_func__", "__annotations_cache__", "__firstlineno__", "__static_attributes__", "__replace__",
+})  # fmt: skip
 
 
 def describes(t: Type, value: Any) -> bool:

@@ -6,6 +6,7 @@ out trace values (and leaves guards), its captured variables and defaults are tr
 
 from __future__ import annotations
 
+import functools
 import sys
 import types
 from collections.abc import Callable
@@ -14,8 +15,11 @@ from typing import Any
 from autograph.convert import Converted, converted
 from autograph.operators.registry import is_left_alone
 from autograph.origin import is_generated_file, span_of_frame, span_of_traceback
+from runtime.autodiff.calls import intercept
+from runtime.autodiff.levels import recording
 from runtime.boxes import Cell
-from runtime.errors import AutographError, Span
+from runtime.errors import AutographError, SourceNotFound, Span
+from runtime.function.polymorphic import PolymorphicFunction
 from runtime.places import is_users, span_of
 from runtime.trace.api import Hooks
 from runtime.trace.core import Trace, active
@@ -31,9 +35,33 @@ _PACKAGES = frozenset(
 def call(function: Any, *args: Any, **kwargs: Any) -> Any:
     """`function(*args, **kwargs)`; while tracing, decided by what is called and with what."""
     trace = active()
-    if trace is None:
-        return function(*args, **kwargs)
-    return trace.protocol.call(function, args, kwargs)
+    if trace is not None:
+        return trace.protocol.call(function, args, kwargs)
+    return on_tape(function, args, kwargs) if recording() else function(*args, **kwargs)
+
+
+def on_tape(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call while derivatives are recorded: the user's functions in their converted form, on boxes."""
+    while isinstance(function, (PolymorphicFunction, functools.partial)):
+        if isinstance(function, PolymorphicFunction):
+            function = function.python_function
+        else:
+            args, kwargs, function = (*function.args, *args), {**function.keywords, **kwargs}, function.func
+    if isinstance(function, types.MethodType) and isinstance(function.__func__, types.FunctionType):
+        args, function = (function.__self__, *args), function.__func__
+    if not isinstance(function, types.FunctionType) or _top_module(function) in _LIBRARIES | _PACKAGES:
+        return intercept(function, args, kwargs)
+    if not is_left_alone(function) and not is_generated_file(function.__code__.co_filename):
+        try:
+            function = converted(function).function
+        except AutographError:
+            pass  # it runs as it stands; what would lose a derivative says so
+    return function(*args, **kwargs)
+
+
+def _top_module(function: types.FunctionType) -> str:
+    """The top-level package of the code; a wrapper may bear the name of what it wraps."""
+    return str(function.__globals__.get("__name__") or "").partition(".")[0]
 
 
 def python(function: Callable[[], Any]) -> Any:
@@ -134,11 +162,13 @@ class SourceHooks(Hooks):
             return self.twin(function)
         except AutographError as error:
             assert self.trace is not None
+            if self.trace.strict and not isinstance(error, SourceNotFound):
+                raise
             self.trace.note("python", f"{function.__qualname__} is called as it is: {error.what}")
             return None
 
     def _library(self, function: types.FunctionType) -> bool:
-        top = (function.__module__ or "").partition(".")[0]
+        top = _top_module(function)
         return top in _LIBRARIES | _PACKAGES and top != self.root_module.partition(".")[0]
 
     def twin(self, function: types.FunctionType) -> Callable[..., Any]:

@@ -30,6 +30,7 @@ from runtime.types import (
     Type,
     WeakType,
     is_namedtuple,
+    opaque,
     same_static,
     type_of,
 )
@@ -192,6 +193,8 @@ class Binder:
 
 def _class(value: Any) -> type:
     """The class of an argument; of a spec, the class of what it describes."""
+    if opaque(type(value)):
+        return type(value)
     if isinstance(value, (TensorSpec, ArrayType)):
         return value.dtype.type if isinstance(value, ArrayType) and value.scalar else np.ndarray
     if isinstance(value, WeakType):
@@ -207,9 +210,11 @@ def argument_type(value: Any) -> Type:
     Functions, classes and modules are static by identity.  Lists, dicts, other objects, subclasses of
     ndarray and arrays of Python objects are left to Python at run time.
     """
+    cls = type(value)
+    if opaque(cls):
+        return ObjectType(cls)
     if isinstance(value, (TensorSpec, *_TYPES)):
         return spec_type(value)
-    cls = type(value)
     if cls in _STATIC_CLASSES or isinstance(value, (enum.Enum, np.dtype, type)):
         return StaticType(value)
     if cls is tuple or is_namedtuple(cls):
@@ -224,7 +229,9 @@ def argument_type(value: Any) -> Type:
 
 
 def example(value: Any) -> Any:
-    """An argument as an example for the tracer: None where only a spec was given."""
+    """An argument as an example for the tracer: None where only a spec was given, or looking runs code."""
+    if opaque(type(value)):
+        return None
     if isinstance(value, StaticType):
         return value.value
     if isinstance(value, TupleType):

@@ -211,13 +211,18 @@ def call_function(
 ) -> Any:
     """A Python function: traced into where it can be, else called at run time."""
     if f.__code__.co_flags & _NOT_PLAIN:
+        trace.leave(f"{f.__qualname__} is a generator or coroutine function: its body runs as plain Python")
         return run_time_call(trace, handle, args, kwargs)
     if trace.is_generated(f):
         bound: Callable[..., Any] | None = f
     else:
         bound = trace.inline(f) if trace.inlined < MAX_INLINED else None
     signature = (f.__code__, [trace.type_of(a) for a in (*args, *kwargs.values())])
-    if bound is None or len(trace.calls) > MAX_DEPTH or _recurs_on_data(trace, signature):
+    recurs = _recurs_on_data(trace, signature)
+    if bound is None or len(trace.calls) > MAX_DEPTH or recurs:
+        if recurs or bound is not None or trace.inlined >= MAX_INLINED:
+            why = "calls itself as the data says" if recurs else "is called too deep or too often"
+            trace.leave(f"{f.__qualname__} {why}: this call runs as plain Python")
         return run_time_call(trace, handle, args, kwargs)
     trace.inlined += 1
     mark = trace.mark()

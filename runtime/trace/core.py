@@ -257,6 +257,8 @@ class Trace:
         if isinstance(x, types.FunctionType):
             return self._function_operand(x)
         if isinstance(x, types.MethodType):
+            if not isinstance(x.__self__, Traced) and not is_static(x.__self__):
+                return Const(x)  # a method of an object of the outside world, a random stream for one
             return self._node(
                 "py.call", [types.MethodType, x.__func__, x.__self__], ObjectType(types.MethodType)
             )
@@ -387,6 +389,17 @@ class Trace:
     def note(self, kind: str, reason: str) -> None:
         """Remember that the current line was left to Python, or lost precision."""
         self.notes.append(Note(kind, reason, self.span()))
+
+    def leave(self, reason: str) -> None:
+        """Remember that something at the current line is left to Python; an error under strict=True."""
+        if self.strict:
+            raise Untraceable(
+                reason,
+                span=self.span(),
+                why="strict=True rules out what is left to plain Python",
+                fix="write it so that it can be traced, or mark the function with ag.do_not_convert",
+            )
+        self.note("python", reason)
 
     def maybe_unbound(self, x: Any) -> bool:
         """Whether a trace value may turn out to be the marker of an unbound name."""

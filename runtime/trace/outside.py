@@ -51,10 +51,16 @@ def read(trace: Trace, holder: Traced, kind: str, key: Any, value: Any) -> Any:
 
     if changes(trace, path):
         return trace.wrap(load(OBJECT))
-    lasting = not opaque(type(value)) and trusted(value) or isinstance(value, (types.FunctionType, type, types.ModuleType))
-    if trace.heap.trust == UNKNOWN and not lasting:
+    if trace.heap.trust == UNKNOWN and not _lasting(value):
         return trace.wrap(load(OBJECT))
     return lift(trace, value, path, load)
+
+
+def _lasting(value: Any) -> bool:
+    """Whether a value is of a kind that programs hardly ever exchange, so that it is checked, not read anew."""
+    if opaque(type(value)):
+        return False
+    return trusted(value) or isinstance(value, (types.FunctionType, type, types.ModuleType))
 
 
 def changes(trace: Trace, path: Path) -> bool:

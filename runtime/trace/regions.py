@@ -256,9 +256,10 @@ def _note_joins(
 ) -> None:
     """Say where a name becomes `object` because its types on the ways have nothing in common."""
     for i, shape in enumerate(shapes):
-        if isinstance(shape, Hole) and all(len(way) == len(shapes) for way in ways):
+        if isinstance(shape, Hole):
             name = names[i] if len(names) == len(shapes) else ""
-            note_join(trace, name, shape.type, [trace.type_of(way[i]) for way in ways])
+            types = [trace.type_of(way[i]) for way in ways if len(way) == len(shapes)]
+            note_join(trace, name, shape.type, types)
 
 
 def _arm_template(trace: Trace, results: list[Any]) -> Template:
@@ -350,6 +351,7 @@ def staged_while(
     names = carried_names(body, 0, len(carry))
     shapes = [template(trace, c) for c in carry]
     head = trace.heap.copy()
+    ways: list[tuple[Any, ...]] = [carry]
     for _ in range(MAX_ROUNDS):
         trace.heap.restore(head)
         with trace.region("test") as test_builder:
@@ -359,12 +361,13 @@ def staged_while(
         with trace.region("body") as body_builder:
             values = _parameters(trace, shapes, names, body_builder)
             ended, after = _run_body(lambda: body(*values), len(carry))
+        ways.append(after)
         stable, shapes = _settle(trace, shapes, after, head, ended)
         if stable:
             break
     else:
         raise Untraceable("the loop's carried values did not settle", span=trace.span())
-    _note_joins(trace, names, shapes, [carry] if ended else [carry, after])
+    _note_joins(trace, names, shapes, ways)
     trace.builder, outer = body_builder, trace.builder
     results = [] if ended else [o for s, x in zip(shapes, after, strict=True) for o in leaves(trace, s, x)]
     trace.builder = outer
@@ -397,6 +400,7 @@ def staged_for(
     names = carried_names(body, 1, len(carry))
     shapes = [template(trace, c) for c in carry]
     head = trace.heap.copy()
+    ways: list[tuple[Any, ...]] = [carry]
     for _ in range(MAX_ROUNDS):
         trace.heap.restore(head)
         with trace.region("body") as body_builder:
@@ -404,6 +408,7 @@ def staged_for(
             item = trace.wrap(body_builder.param(kind, carried_names(body, 0, 1)[0]))
             values = _parameters(trace, shapes, names, body_builder)
             ended, after = _run_body(lambda: body(item, *values), len(carry))
+        ways.append(after)
         builders = [body_builder]
         asked: list[Operand] = []
         stable, new_shapes = _settle(trace, shapes, after, head, ended, keep_heap=test is not None)
@@ -419,7 +424,7 @@ def staged_for(
             break
     else:
         raise Untraceable("the loop's carried values did not settle", span=trace.span())
-    _note_joins(trace, names, shapes, [carry] if ended else [carry, after])
+    _note_joins(trace, names, shapes, ways)
     outer, trace.builder = trace.builder, body_builder
     results = [] if ended else [o for s, x in zip(shapes, after, strict=True) for o in leaves(trace, s, x)]
     trace.builder = outer
