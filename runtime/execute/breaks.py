@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from runtime.execute.blocks import Line
 
-_COMPOUND = ("if ", "elif ", "else:", "for ", "while ")
+_COMPOUND = ("if ", "elif ", "else:", "for ", "while ", "try:", "except ", "except:", "finally:", "with ")
 
 
 def flags_of(test: str) -> tuple[list[str], str]:

@@ -117,6 +117,8 @@ def _attribute(node: Node) -> Template:
 
 
 def _raise(node: Node) -> Template:
+    if not node.inputs:
+        return Template(("raise",), kind="statement")
     if len(node.inputs) == 1:
         return Template(("raise ", Slot(0)), kind="statement", order=(0,))
     return Template(("raise ", Slot(0), " from ", Slot(1)), kind="statement", order=(0, 1))

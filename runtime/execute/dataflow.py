@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from runtime.errors import GraphError
 from runtime.ir.effects import effect_of, removable
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.opdef import PURE, OpDef
+from runtime.ir.parts import Try, With
 from runtime.types import ArrayType, StaticType, TupleType, Type, WeakType
 
 # Ops that only hold references to their operands: no contents are read.
@@ -101,13 +102,30 @@ class Flow:
                 if k != skipped and any(self.used(region, region.params[k]) for region in node.regions):
                     yield operand, True
             return
+        if node.op == "try":
+            parts = Try(node)
+            regions = [(region, parts.capture_params(region)) for region in node.regions]
+            yield from self._capture_reads(parts.captures, regions)
+            return
+        if node.op == "with":
+            whole = With(node)
+            yield whole.manager, False
+            yield from ((operand, False) for operand in whole.instead)
+            yield from self._capture_reads(whole.captures, [(whole.body, whole.params)])
+            return
         loop = Loop(node)
         if loop.iterable is not None:
             yield loop.iterable, False
         for k, operand in enumerate(loop.inits):
             yield operand, loop.kept(k)
-        for k, operand in enumerate(loop.captures):
-            if any(self.used(region, params[k]) for region, params in loop.capture_params()):
+        yield from self._capture_reads(loop.captures, list(loop.capture_params()))
+
+    def _capture_reads(
+        self, captures: Sequence[Operand], regions: Sequence[tuple[Graph, tuple[Value, ...]]]
+    ) -> Iterator[tuple[Operand, bool]]:
+        """The captures that some region reads."""
+        for k, operand in enumerate(captures):
+            if any(self.used(region, params[k]) for region, params in regions):
                 yield operand, True
 
     def shared_operand(self, node: Node) -> int | None:

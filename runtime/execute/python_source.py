@@ -19,9 +19,9 @@ from runtime.execute.calls import template_of
 from runtime.execute.constants import Constants, slice_expression
 from runtime.execute.dataflow import Flow
 from runtime.execute.expression import ATOM, Expr, Mark, Slot, Template, variable
+from runtime.execute.guarded import Guarded
 from runtime.execute.names import PlanNames
 from runtime.execute.plan import PlanSource
-from runtime.execute.regions import Regions
 from runtime.ir.graph import Graph, Node, Value
 from runtime.ir.opdef import OpDef
 from runtime.ops.table import OPS
@@ -85,7 +85,7 @@ def _comment(text: str, statement: str, span: Span) -> str:
     return comment if len(comment) <= room else f"{comment[: room - 4]} ..."
 
 
-class _Printer(Regions):
+class _Printer(Guarded):
     """Prints nodes; regions are printed by the base class."""
 
     def __init__(self, flow: Flow, names: PlanNames, constants: Constants, device: str) -> None:

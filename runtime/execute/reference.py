@@ -14,8 +14,10 @@ from typing import Any
 from runtime.errors import GraphError
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.opdef import OpDef
+from runtime.ir.parts import Try, With
 from runtime.ir.text import node_text
 from runtime.ops.table import OPS
+from runtime.pyops import catches
 from runtime.types import describes, type_of
 
 
@@ -76,6 +78,10 @@ class _Interpreter:
             return self.while_loop(node, inputs)
         if node.op == "for":
             return self.for_loop(node, inputs)
+        if node.op == "try":
+            return self.try_(Try(node), inputs)
+        if node.op == "with":
+            return self.with_(With(node), inputs)
         count = len(inputs) - len(node.keywords)
         keywords = dict(zip(node.keywords, inputs[count:], strict=True))
         result = self.table[node.op].run(*inputs[:count], **keywords)
@@ -100,3 +106,33 @@ class _Interpreter:
             if node.attr("tested", False) and not self.run(node.regions[1], carry + captures)[0]:
                 break
         return carry
+
+    def try_(self, parts: Try, inputs: list[Any]) -> Sequence[Any]:
+        """Run the body; the first handler that catches, or what follows; and the final part in any case."""
+        captures = inputs[len(parts.classes) :]
+        try:
+            return self.handled(parts, inputs[: len(parts.classes)], captures)
+        finally:
+            if parts.final is not None:
+                self.run(parts.final, captures)
+
+    def handled(self, parts: Try, classes: list[Any], captures: list[Any]) -> Sequence[Any]:
+        """The body with its handlers, and what follows where nothing was raised."""
+        try:
+            results = self.run(parts.body, captures)
+        except BaseException as error:
+            for wanted, handler in zip(classes, parts.handlers, strict=True):
+                if catches(wanted, error):
+                    return self.run(handler, [error, *captures])
+            raise
+        return results if parts.orelse is None else self.run(parts.orelse, captures)
+
+    def with_(self, parts: With, inputs: list[Any]) -> Sequence[Any]:
+        """Enter, run the body, leave."""
+        count = len(parts.instead)
+        results: Sequence[Any] | None = None
+        with inputs[0] as entered:
+            results = self.run(parts.body, [entered, *inputs[1 + count :]])
+        if results is None and not parts.swallows:
+            raise GraphError("a with that claims not to swallow exceptions did", span=parts.node.span)
+        return inputs[1 : 1 + count] if results is None else results

@@ -21,7 +21,7 @@ _SHORT = 72
 
 
 @dataclasses.dataclass
-class _Arm:
+class Arm:
     """A printed arm: its scope, its lines so far, its results still to be read."""
 
     scope: Scope
@@ -52,7 +52,7 @@ class Regions(Blocks, abc.ABC):
         params: Iterable[tuple[Value, Expr]],
         protected: frozenset[str],
         targets: Sequence[str | None] = (),
-    ) -> _Arm:
+    ) -> Arm:
         """Print the nodes of a region into a buffer of its own.
 
         targets: the variables that its results will go to.
@@ -62,14 +62,14 @@ class Regions(Blocks, abc.ABC):
             if isinstance(result, Value) and target is not None:
                 inner.hints.setdefault(result, target)
         inner.env = {param: expr for param, expr in params if inner.info.counts.get(param, 0)}
-        arm = _Arm(inner, [], graph.results, graph.diverges)
+        arm = Arm(inner, [], graph.results, graph.diverges)
         with self.writing(arm.lines):
             self.nodes(inner)
             if graph.diverges:
                 self.settle(inner)
         return arm
 
-    def finish(self, arm: _Arm, targets: Sequence[str | None], span: Span | None) -> list[Line]:
+    def finish(self, arm: Arm, targets: Sequence[str | None], span: Span | None) -> list[Line]:
         """The lines of an arm, with its results assigned."""
         if arm.diverges:
             return arm.lines
@@ -88,7 +88,7 @@ class Regions(Blocks, abc.ABC):
         operands = [self._operand(scope, x) for x in node.inputs[1:]]
         targets = self._targets(scope, node, after)
         arms = [
-            self.enter(region, _known(zip(region.params, operands, strict=True)), after, targets)
+            self.enter(region, known_pairs(zip(region.params, operands, strict=True)), after, targets)
             for region in node.regions
         ]
         short = not any(arm.lines or arm.diverges for arm in arms)
@@ -105,7 +105,7 @@ class Regions(Blocks, abc.ABC):
             return None
         return self.expression(scope, operand)
 
-    def keep_tested(self, scope: Scope, node: Node, pred: Expr, shared: int, arms: Sequence[_Arm]) -> Expr:
+    def keep_tested(self, scope: Scope, node: Node, pred: Expr, shared: int, arms: Sequence[Arm]) -> Expr:
         """The tested value is a result as well and the other arm needs statements: give it a variable."""
         if pred.reads == {pred.text}:
             return pred
@@ -116,7 +116,7 @@ class Regions(Blocks, abc.ABC):
                 arm.scope.env[region.params[shared]] = variable(name)
         return variable(name)
 
-    def cond_expression(self, scope: Scope, node: Node, pred: Expr, arms: Sequence[_Arm]) -> bool:
+    def cond_expression(self, scope: Scope, node: Node, pred: Expr, arms: Sequence[Arm]) -> bool:
         """Print as `a if p else b`, `p and a` or `p or b`, if that is short; whether it was."""
         if len(node.outputs) != 1:
             return False
@@ -163,7 +163,7 @@ class Regions(Blocks, abc.ABC):
         written = node.span.text().strip() if node.span is not None else ""
         return written.startswith(("if ", "elif ")) if written else bool(scope.hint(node.outputs[0]))
 
-    def _moves_nothing(self, scope: Scope, node: Node, arms: Sequence[_Arm]) -> bool:
+    def _moves_nothing(self, scope: Scope, node: Node, arms: Sequence[Arm]) -> bool:
         """Whether one arm just keeps the user's variable, so that an `if` without else says it better."""
         out = node.outputs[0]
         if not scope.hint(out) or self.flow.shortcut(node) is not None:
@@ -171,7 +171,7 @@ class Regions(Blocks, abc.ABC):
         name = self.names.local(scope.hint(out), scope.busy(after=True))
         return any(self.expression(arm.scope, arm.results[0]).text == name for arm in arms)
 
-    def cond_statement(self, scope: Scope, node: Node, pred: Expr, arms: Sequence[_Arm]) -> None:
+    def cond_statement(self, scope: Scope, node: Node, pred: Expr, arms: Sequence[Arm]) -> None:
         """Print as `if`/`else`."""
         targets = self._targets(scope, node, scope.busy(after=True))
         for out, target in zip(node.outputs, targets, strict=True):
@@ -180,7 +180,9 @@ class Regions(Blocks, abc.ABC):
         true, false = (self.finish(arm, targets, node.span) for arm in arms)
         self.write_if(pred, arms, true, false, node.span)
 
-    def _targets(self, scope: Scope, node: Node, busy: frozenset[str]) -> list[str | None]:
+    def _targets(
+        self, scope: Scope, node: Node, busy: frozenset[str], ends: Sequence[Graph] = ()
+    ) -> list[str | None]:
         """The variable of each output that is read; its name is the user's, or that of what an arm yields."""
         targets: list[str | None] = []
         taken = set(busy)
@@ -188,14 +190,14 @@ class Regions(Blocks, abc.ABC):
             if not scope.info.counts.get(out, 0):
                 targets.append(None)
                 continue
-            yielded = (region.results[k].name for region in node.regions if not region.diverges)
+            yielded = (region.results[k].name for region in ends or node.regions if not region.diverges)
             name = self.names.local(scope.hint(out) or next(filter(None, yielded), ""), taken)
             targets.append(name)
             taken.add(name)
         return targets
 
     def write_if(
-        self, pred: Expr, arms: Sequence[_Arm], true: Sequence[Line], false: Sequence[Line], span: Span | None
+        self, pred: Expr, arms: Sequence[Arm], true: Sequence[Line], false: Sequence[Line], span: Span | None
     ) -> None:
         """Write the statement with as few branches as needed."""
         if not true and not false:
@@ -336,7 +338,7 @@ class Regions(Blocks, abc.ABC):
     ) -> tuple[list[Line], Expr | None]:
         """The lines before the test and the test itself (None: it diverges)."""
         assert loop.test is not None
-        arm = self.enter(loop.test, _known(zip(loop.test.params, bindings, strict=True)), held)
+        arm = self.enter(loop.test, known_pairs(zip(loop.test.params, bindings, strict=True)), held)
         if arm.diverges:
             return arm.lines, None
         with self.writing(arm.lines):
@@ -353,14 +355,15 @@ class Regions(Blocks, abc.ABC):
     ) -> list[Line]:
         """The lines of a loop body, carries assigned."""
         targets = [names.get(k) for k in range(loop.count)]
-        arm = self.enter(loop.body, _known(pairs), held, targets)
+        arm = self.enter(loop.body, known_pairs(pairs), held, targets)
         if not arm.diverges:
             with self.writing(arm.lines):
                 self.move(arm.scope, [(names[k], loop.body.results[k]) for k in names], span)
         return arm.lines
 
 
-def _known(pairs: Iterable[tuple[Value, Expr | None]]) -> list[tuple[Value, Expr]]:
+def known_pairs(pairs: Iterable[tuple[Value, Expr | None]]) -> list[tuple[Value, Expr]]:
+    """The pairs that have an expression."""
     return [(param, expr) for param, expr in pairs if expr is not None]
 
 

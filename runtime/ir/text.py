@@ -9,7 +9,7 @@ In: a graph, or its text with the table of objects it refers to.  Out: the other
     block   = node*  ("return " [operand, ...] | "diverges")    indented by four more spaces
     node    = [param, ... " = "] OP ["{" NAME "=" literal, ... "}"] "(" [argument, ...] ")" [span]
               region*                                           indented by four more spaces
-    region  = LABEL [" " NAME] "(" [param, ...] "):" block      true, false; test, body; region1, ...
+    region  = LABEL [" " NAME] "(" [param, ...] "):" block      true, false; test, body; handler1, ...
     argument = [NAME "="] operand                               NAME: a keyword argument of the op
     operand = NAME | literal [" as " NAME]                      as: the constant's own name
     span    = "# " FILE ":" LINE [":" COLUMN] [" in " FUNCTION] (" from " ...)*
@@ -30,10 +30,16 @@ from runtime.errors import Span
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.literal import RESERVED, LiteralReader, LiteralWriter
 from runtime.ir.names import give_names
+from runtime.ir.parts import Try
 from runtime.ir.scan import Scanner, parse_error
 from runtime.ir.walk import walk_nodes
 
-REGION_LABELS = {"cond": ("true", "false"), "while": ("test", "body"), "for": ("body", "test")}
+REGION_LABELS = {
+    "cond": ("true", "false"),
+    "while": ("test", "body"),
+    "for": ("body", "test"),
+    "with": ("body",),
+}
 _INDENT = "    "
 _COMMENT_COLUMN = 56
 _FILE = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s:'"]+"""
@@ -43,6 +49,8 @@ _PLACE = re.compile(rf"(?P<file>{_FILE}):(?P<line>\d+)(?::(?P<col>\d+))?(?: in (
 
 def region_labels(node: Node) -> tuple[str, ...]:
     """What the node's regions are called in print."""
+    if node.op == "try":
+        return tuple(label for label, _ in Try(node).labels())
     known = REGION_LABELS.get(node.op, ())
     return known[: len(node.regions)] + tuple(f"region{k + 1}" for k in range(len(known), len(node.regions)))
 

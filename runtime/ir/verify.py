@@ -13,8 +13,9 @@ from typing import NoReturn
 import numpy as np
 
 from runtime.errors import GraphError
-from runtime.ir.graph import Graph, Node, Operand, Value
+from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.opdef import OpDef
+from runtime.ir.parts import Try, With, never_returns
 from runtime.ir.text import node_text, print_graph, region_labels
 from runtime.types import (
     ArrayType,
@@ -28,7 +29,7 @@ from runtime.types import (
     describes,
 )
 
-REGION_COUNTS = {"cond": (2,), "while": (2,), "for": (1, 2)}
+REGION_COUNTS = {"cond": (2, 2), "while": (2, 2), "for": (1, 2), "try": (1, 1 << 20), "with": (1, 1)}
 _AROUND = 5
 
 
@@ -73,15 +74,6 @@ def class_of(t: Type) -> type | None:
     if isinstance(t, ArrayType) and t.device == "cpu":
         return t.dtype.type if t.scalar else np.ndarray
     return None
-
-
-def never_returns(node: Node) -> bool:
-    """Whether control never gets past the node: a raise, or a region node all of whose ways diverge."""
-    if node.op == "raise":
-        return True
-    if node.op == "cond":
-        return all(region.diverges for region in node.regions)
-    return node.op == "while" and bool(node.regions) and node.regions[0].diverges
 
 
 class _Verifier:
@@ -178,14 +170,19 @@ class _Verifier:
             self.fail(f"the output of {node.op} is typed {given}, the op's rule gives {claimed}", node)
 
     def region_node(self, node: Node) -> None:
-        if len(node.regions) not in REGION_COUNTS[node.op]:
+        fewest, most = REGION_COUNTS[node.op]
+        if not fewest <= len(node.regions) <= most:
             self.fail(f"{node.op} has {len(node.regions)} regions", node)
         if node.keywords:
             self.fail(f"{node.op} takes no keywords", node)
-        if not node.inputs and node.op != "while":
+        if not node.inputs and node.op not in ("while", "try"):
             self.fail(f"{node.op} needs an operand", node)
         if node.op == "cond":
             self.cond(node)
+        elif node.op == "try":
+            self.try_(node)
+        elif node.op == "with":
+            self.with_(node)
         else:
             self.loop(node)
         for region in node.regions:
@@ -196,6 +193,40 @@ class _Verifier:
             self.params(node, label, region, node.inputs[1:])
             if not region.diverges:
                 self.results(node, label, region, [value.type for value in node.outputs])
+
+    def try_(self, node: Node) -> None:
+        count, wanted = node.attr("handlers"), 1
+        if type(count) is not int or not 0 <= count <= len(node.inputs):
+            self.fail(f"try must say how many of its inputs are classes of handlers, not {count!r}", node)
+        wanted += count + bool(node.attr("orelse", False)) + bool(node.attr("final", False))
+        if len(node.regions) != wanted:
+            self.fail(f"try has {len(node.regions)} regions, its attributes say {wanted}", node)
+        parts = Try(node)
+        if any(not isinstance(operand, Const) for operand in parts.classes):
+            self.fail("the classes that a try catches must be constants", node)
+        if any(isinstance(operand, Const) and operand.value is None for operand in parts.classes[:-1]):
+            self.fail("the handler of everything must be the last one of its try", node)
+        for label, region in parts.labels():
+            skip = int(region in parts.handlers)
+            if len(region.params) < skip:
+                self.fail(f"the region {label} of try needs a parameter for the exception", node)
+            self.params(node, label, region, parts.captures, skip)
+            if not region.diverges:
+                types = [value.type for value in node.outputs] if region in parts.ends else []
+                self.results(node, label, region, types)
+
+    def with_(self, node: Node) -> None:
+        if not node.regions[0].params:
+            self.fail("the body of with needs a parameter for what entering gives", node)
+        parts = With(node)
+        if len(node.inputs) - 1 < len(parts.instead):
+            self.fail("with swallows exceptions, so it needs an operand for each output", node)
+        for value, operand in zip(node.outputs, parts.instead, strict=False):
+            if not includes(value.type, operand.type):
+                self.fail(f"with yields a {operand.type} after an exception, expected {value.type}", node)
+        self.params(node, "body", parts.body, parts.captures, 1)
+        if not parts.body.diverges:
+            self.results(node, "body", parts.body, [value.type for value in node.outputs])
 
     def loop(self, node: Node) -> None:
         first = 1 if node.op == "for" else 0

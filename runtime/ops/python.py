@@ -27,10 +27,12 @@ def _call(function: Any, *args: Any, **kwargs: Any) -> Any:
     return function(*args, **kwargs)
 
 
-def _raise(error: Any, *cause: Any) -> None:
-    if cause:
-        raise error from cause[0]
-    raise error
+def _raise(*parts: Any) -> None:
+    if not parts:
+        raise  # noqa: PLE0704  the exception that is being handled where this is called
+    if len(parts) == 2:
+        raise parts[0] from parts[1]
+    raise parts[0]
 
 
 def _dict(*pairs: Any) -> dict[Any, Any]:
@@ -169,7 +171,7 @@ ROWS: tuple[OpDef, ...] = (
     ),
     OpDef(
         name="raise",
-        doc="Raise the first operand, from the second if given.",
+        doc="Raise the first operand, from the second if given; without operands what is being handled.",
         rule=None,
         run=_raise,
         effect=EFFECT,

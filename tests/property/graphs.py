@@ -36,6 +36,7 @@ from runtime.types import (
     static_or_weak,
     type_of,
 )
+from tests.property.guarded import add_try, add_with
 
 LOG: list[Any] = []
 BINARY = ("add", "sub", "mul", "np.add", "np.maximum", "np.minimum", "np.hypot", "np.subtract", "np.multiply")
@@ -168,7 +169,8 @@ class Maker:
         ]
         for _ in range(size):
             if depth and self.random.random() < 0.2:
-                self.random.choice((self.cond, self.while_loop, self.for_loop))(builder, scope, depth - 1)
+                forms = (self.cond, self.while_loop, self.for_loop, self.try_, self.with_)
+                self.random.choice(forms)(builder, scope, depth - 1)
             else:
                 self.random.choice(steps)(builder, scope)
 
@@ -317,6 +319,16 @@ class Maker:
         scope += builder.add(
             "cond", (pred, *captured), types, regions=regions, names=("x", "y"), span=self.span()
         )
+
+    def try_(self, builder: Builder, scope: list[Operand], depth: int) -> None:
+        add_try(self, builder, scope, depth, Problem)
+
+    def with_(self, builder: Builder, scope: list[Operand], depth: int) -> None:
+        add_with(self, builder, scope, depth, record)
+
+    @staticmethod
+    def what_is(operand: Operand) -> Type:
+        return what_is(operand)
 
     def arm_result(self, scope: list[Operand]) -> Operand:
         """What an arm yields: now and then nothing, as for a name that it does not bind."""
