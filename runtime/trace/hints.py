@@ -38,6 +38,19 @@ def _stores(code: types.CodeType) -> dict[int, tuple[str, ...]]:
     return out
 
 
+@functools.lru_cache(maxsize=4096)
+def _operators(code: types.CodeType) -> frozenset[int]:
+    """The offsets of the instructions that carry out a Python operator."""
+    kinds = ("BINARY_", "COMPARE_", "INPLACE_")
+    steps = dis.get_instructions(code)
+    return frozenset(s.offset for s in steps if s.opname.startswith(kinds) and s.opname != "BINARY_SUBSCR")
+
+
+def in_operator(frame: types.FrameType | None) -> bool:
+    """Whether the frame is at a Python operator, not at a call."""
+    return frame is not None and frame.f_lasti in _operators(frame.f_code)
+
+
 def names_stored(frame: types.FrameType | None) -> tuple[str, ...]:
     """The names that the frame stores the result of its current instruction in; empty when it doesn't."""
     if frame is None:

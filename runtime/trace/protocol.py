@@ -9,8 +9,10 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from runtime.boxes import UnboundMarker
-from runtime.trace import attributes, calls, items, outside
+from runtime.trace import attributes, calls, hints, items, outside
 from runtime.trace.core import Trace, is_static
 from runtime.trace.doubts import doubt, doubt_inside
 from runtime.trace.heap import ANY
@@ -20,6 +22,14 @@ from runtime.types import ArrayType, MaybeUnbound, UnboundType
 
 _MUTABLE = (list, set, dict)
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "or_", "and_", "xor", "sub", "mod")  # of items, too
+
+
+_OPERATOR_OF = {
+    np.add: "add", np.subtract: "sub", np.multiply: "mul", np.true_divide: "truediv", np.floor_divide: "floordiv",
+    np.remainder: "mod", np.power: "pow", np.matmul: "matmul", np.left_shift: "lshift", np.right_shift: "rshift",
+    np.bitwise_and: "and_", np.bitwise_or: "or_", np.bitwise_xor: "xor", np.equal: "eq", np.not_equal: "ne",
+    np.less: "lt", np.less_equal: "le", np.greater: "gt", np.greater_equal: "ge",
+}  # fmt: skip
 
 
 class Protocol:
@@ -75,6 +85,13 @@ class Protocol:
         result = self.trace.record(op, operands)
         (doubt_inside if op in _COMPARISONS else doubt)(self.trace, *operands)
         return result
+
+    def scalar_operator(self, ufunc: Any, operands: tuple[Any, ...]) -> Any:
+        """`scalar + x` for a static NumPy scalar, which NumPy hands over as a ufunc call."""
+        op = _OPERATOR_OF.get(ufunc)
+        if op is None or not hints.in_operator(self.trace.generated_frame()):
+            return NotImplemented
+        return self.operator(op, *operands)
 
     def in_place(self, op: str, x: Traced, other: Any) -> Any:
         """An augmented assignment: what the target is bound to afterwards."""

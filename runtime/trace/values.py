@@ -120,6 +120,10 @@ class Traced:
         protocol = self._facts.trace.protocol
         # a NumPy scalar on the left of an operator comes here as a 0-d array
         args = tuple(a[()] if isinstance(a, np.ndarray) and a.ndim == 0 else a for a in args)
+        if method == "__call__" and not kwargs and isinstance(args[0], np.generic):
+            done = protocol.scalar_operator(ufunc, args)
+            if done is not NotImplemented:
+                return done
         out = kwargs.get("out")
         if isinstance(out, tuple) and len(out) == 1:
             kwargs["out"] = out[0]
