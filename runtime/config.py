@@ -14,7 +14,7 @@ from typing import Union
 
 from runtime.errors import message
 
-Scalar = Union[bool, int]
+Scalar = Union[bool, int, str]
 
 _BOOLS: dict[str, bool] = {"1": True, "true": True, "yes": True, "on": True,
                            "0": False, "false": False, "no": False, "off": False}
@@ -22,7 +22,7 @@ _BOOLS: dict[str, bool] = {"1": True, "true": True, "yes": True, "on": True,
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """One row: name, type, default, environment variable, what it does, and the least number allowed."""
+    """One row: name, type, default, environment variable, what it does, the least number or the words allowed."""
 
     name: str
     type: type
@@ -30,9 +30,12 @@ class Setting:
     env: str
     doc: str
     least: int = 0
+    choices: tuple[str, ...] = ()
 
     def valid(self) -> str:
         """All valid values, in words."""
+        if self.choices:
+            return "one of " + ", ".join(map(repr, self.choices))
         return "True or False" if self.type is bool else f"an integer, {self.least} or more"
 
     def check(self, value: object) -> Scalar:
@@ -40,6 +43,8 @@ class Setting:
         if self.type is bool and isinstance(value, bool):
             return value
         if self.type is int and type(value) is int and value >= self.least:
+            return value
+        if isinstance(value, str) and value in self.choices:
             return value
         raise ValueError(message(f"{value!r} is not a value for the setting {self.name!r}", why=self.doc,
                                  fix=f"give it {self.valid()}"))
@@ -49,6 +54,8 @@ class Setting:
         word = text.strip().lower()
         if self.type is bool and word in _BOOLS:
             return _BOOLS[word]
+        if word in self.choices:
+            return word
         if self.type is int and word.lstrip("+-").isdigit() and int(word) >= self.least:
             return int(word)
         valid = "one of " + ", ".join(_BOOLS) if self.type is bool else self.valid()
@@ -67,6 +74,9 @@ TABLE: tuple[Setting, ...] = (
             "Warn once per function when it has been traced again this often; 0 never warns."),
     Setting("strict", bool, False, "AUTOGRAPH_STRICT",
             "Raise where a function or a part of it would be left to plain Python."),
+    Setting("executor", str, "numpy", "AUTOGRAPH_EXECUTOR",
+            "Whether graphs run as native code: where that is likely to pay, never, or wherever possible.",
+            choices=("auto", "numpy", "native")),
 )
 _ROWS: dict[str, Setting] = {row.name: row for row in TABLE}
 
@@ -79,6 +89,7 @@ class Settings:
     cache_size: int
     warn_after_retraces: int
     strict: bool
+    executor: str
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         for row in TABLE:

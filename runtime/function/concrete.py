@@ -2,7 +2,8 @@
 
 In: what the tracer returned and the signature it was made for.  Out: a callable that takes the
 arguments the graph takes (all that are not static) and runs the plan; graph, plan text and notes to
-look at.  The plan is printed and loaded when first needed, once.
+look at.  The plan is printed and loaded when first needed, once; where native code can do the work, it is
+what runs, and the plan does the calls that native code hands back.
 """
 from __future__ import annotations
 
@@ -10,9 +11,12 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from runtime.config import settings
 from runtime.errors import SignatureError
 from runtime.execute.cupy_executor import load_cupy
 from runtime.execute.loader import load
+from runtime.execute.native.executor import NativeFunction, worthwhile
+from runtime.execute.native.kinds import Unlowered
 from runtime.execute.plan import PlanSource
 from runtime.execute.python_source import plan_source
 from runtime.function.signature import Signature, show
@@ -21,6 +25,8 @@ from runtime.ir.graph import Graph
 from runtime.ir.text import print_graph
 from runtime.trace.record import Guard, Note, TraceResult
 from runtime.types import ArrayType, StaticType, TupleType, Type, describes
+
+MISTAKE = "lowering it failed"
 
 
 class PrintedGraph(Graph):
@@ -44,6 +50,7 @@ class ConcreteFunction:
         self.guards: tuple[Guard, ...] = traced.guards
         self.notes: tuple[Note, ...] = traced.notes
         self.device = "cuda" if any(map(_on_gpu, signature.types)) else "cpu"
+        self.not_native = ""
 
     @functools.cached_property
     def plan(self) -> PlanSource:
@@ -51,9 +58,42 @@ class ConcreteFunction:
         return plan_source(self.graph, device=self.device)
 
     @functools.cached_property
-    def executable(self) -> Callable[..., Any]:
+    def run_plan(self) -> Callable[..., Any]:
         """The loaded plan; it takes the graph's parameters and checks nothing."""
         return load_cupy(self.plan) if self.device == "cuda" else load(self.plan)
+
+    @functools.cached_property
+    def native(self) -> NativeFunction | None:
+        """The graph as machine code; None where it isn't, and then `not_native` says why."""
+        if self.device != "cpu" or settings.executor == "numpy":
+            self.not_native = "the setting executor" if self.device == "cpu" else "it runs on the GPU"
+        elif settings.executor == "auto" and not worthwhile(self.graph):
+            self.not_native = "there is no loop in it"
+        else:
+            try:
+                return NativeFunction(self.graph, lambda: self.run_plan)
+            except Unlowered as reason:
+                self.not_native = str(reason)
+            except Exception as problem:  # a mistake of ours: the plan does it right, only slower
+                self.not_native = f"{MISTAKE}: {type(problem).__name__}: {problem}"
+        return None
+
+    @functools.cached_property
+    def executable(self) -> Callable[..., Any]:
+        """What runs calls: native code or the loaded plan; it takes the graph's parameters."""
+        return self.run_plan if self.native is None else self.native.entry
+
+    @property
+    def executor(self) -> str:
+        """What `executable` is: "native", "cupy" or "numpy"."""
+        if self.native is not None:
+            return "native"
+        return "numpy" if self.device == "cpu" else "cupy"
+
+    @property
+    def native_ir(self) -> str:
+        """The LLVM IR of the native code; empty where there is none."""
+        return "" if self.native is None else self.native.text
 
     @property
     def plan_source(self) -> str:

@@ -1,0 +1,1 @@
+"""The native executor: graphs as LLVM IR text, and what runs it."""

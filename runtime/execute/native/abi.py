@@ -1,0 +1,153 @@
+"""Where Python and NumPy keep what native code reads and calls: offsets and addresses, checked before use.
+
+In: the running interpreter.  Out: `SYMBOLS`-like mappings from `symbols()`, and `problem()`, the reason why
+native code must not be used in this process, or "".  What always holds: no offset is used that was not seen
+to be right on real objects of this process.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import functools
+import importlib
+import platform
+import sys
+from typing import Any
+
+import numpy as np
+
+from runtime.execute.native.kinds import SUPPORTED
+
+HEAD = object.__basicsize__  # size of what every object begins with
+TYPE_AT = HEAD - ctypes.sizeof(ctypes.c_void_p)
+DATA_AT, RANK_AT, SIZES_AT, STRIDES_AT, DESCR_AT, FLAGS_AT = (HEAD + n for n in (0, 8, 16, 24, 40, 48))
+IN_ORDER, WRITEABLE, WARNS_ON_WRITE = 0x1, 0x400, 0x80000000
+ARRAY_API = {"Zeros": 183, "Empty": 184, "NewCopy": 85, "CopyInto": 50, "Scalar": 60}
+PYTHON_API = (
+    "Py_IncRef", "Py_DecRef", "PyErr_Clear", "PyFloat_FromDouble", "PyLong_FromLongLong",
+    "PyLong_AsLongLongAndOverflow", "PyTuple_New", "PyTuple_SetItem", "PyObject_Vectorcall",
+)  # fmt: skip
+LIBM = (
+    "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "expm1", "log1p", "sin",
+    "sinh", "tan", "tanh", "log", "log2", "log10", "pow", "powf", "feclearexcept", "fetestexcept",
+)  # fmt: skip
+
+
+def _read(address: int, kind: Any) -> Any:
+    return kind.from_address(address).value
+
+
+@functools.cache
+def symbols() -> dict[str, int]:
+    """Addresses of functions and objects that native code refers to, by symbol."""
+    found: dict[str, int] = {}
+    api = ctypes.pythonapi
+    for name in PYTHON_API:
+        found[name] = _address(getattr(api, name))
+    table = _array_api()
+    for name, place in ARRAY_API.items():
+        found[f"autograph_PyArray_{name}"] = table[place]
+    libm = ctypes.CDLL(ctypes.util.find_library("m") or None)
+    for name in LIBM:
+        found[f"autograph_{name}"] = _address(getattr(libm, name))
+    for cls in (int, float, bool, np.ndarray):
+        found[f"autograph_type_{cls.__name__}"] = id(cls)
+    for value in (True, False):
+        found[f"autograph_{value}"] = id(value)
+    for num, dtype in SUPPORTED.items():
+        found[f"autograph_descr_{num}"] = id(dtype)
+        found[f"autograph_scalar_{num}"] = id(dtype.type)
+    return found
+
+
+def _address(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+def _array_api() -> Any:
+    try:
+        module = importlib.import_module("numpy._core._multiarray_umath")
+    except ImportError:  # NumPy 1.x
+        module = importlib.import_module("numpy.core._multiarray_umath")
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return (ctypes.c_void_p * 400).from_address(get(module._ARRAY_API, None))
+
+
+@functools.cache
+def problem() -> str:
+    """Why native code can't be used here; empty if it can."""
+    if sys.implementation.name != "cpython" or hasattr(sys, "_is_gil_enabled"):
+        if not getattr(sys, "_is_gil_enabled", lambda: False)():
+            return "this is not CPython with its lock"
+    if platform.machine() not in ("x86_64", "AMD64") or ctypes.sizeof(ctypes.c_void_p) != 8:
+        return f"the processor is a {platform.machine()}"
+    try:
+        return _check_scalars() or _check_arrays() or _check_functions()
+    except (AttributeError, ImportError, OSError, ValueError) as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def _check_scalars() -> str:
+    number = 1234.5678
+    if _read(id(number) + TYPE_AT, ctypes.c_void_p) != id(float):
+        return "objects begin in an unknown way"
+    if _read(id(number) + HEAD, ctypes.c_double) != number:
+        return "Python floats are laid out in an unknown way"
+    for dtype in SUPPORTED.values():
+        scalar = dtype.type(1) if dtype.kind == "b" else dtype.type(77)
+        held = ctypes.string_at(id(scalar) + HEAD, dtype.itemsize)
+        if held != scalar.tobytes() or _read(id(scalar) + TYPE_AT, ctypes.c_void_p) != id(dtype.type):
+            return f"NumPy scalars of {dtype} are laid out in an unknown way"
+    return ""
+
+
+def _check_arrays() -> str:
+    a = np.arange(24.0).reshape(4, 6)[::2, 1:]
+    at = id(a)
+    sizes, strides = _read(at + SIZES_AT, ctypes.c_void_p), _read(at + STRIDES_AT, ctypes.c_void_p)
+    seen = (
+        _read(at + TYPE_AT, ctypes.c_void_p) == id(np.ndarray),
+        _read(at + DATA_AT, ctypes.c_void_p) == a.__array_interface__["data"][0],
+        _read(at + RANK_AT, ctypes.c_int) == 2,
+        _read(at + DESCR_AT, ctypes.c_void_p) == id(a.dtype),
+        [_read(sizes + 8 * k, ctypes.c_ssize_t) for k in (0, 1)] == list(a.shape),
+        [_read(strides + 8 * k, ctypes.c_ssize_t) for k in (0, 1)] == list(a.strides),
+    )
+    if not all(seen):
+        return "arrays are laid out in an unknown way"
+    for b in (a, np.ones(3), np.broadcast_to(1.0, (2, 2))):
+        flags = _read(id(b) + FLAGS_AT, ctypes.c_uint)
+        if bool(flags & IN_ORDER) != b.flags.c_contiguous or bool(flags & WRITEABLE) != b.flags.writeable:
+            return "the flags of arrays have an unknown meaning"
+    return ""
+
+
+def _check_functions() -> str:
+    table = _array_api()
+    if table[2] != id(np.ndarray):
+        return "NumPy's table of functions has an unknown layout"
+    prototype = ctypes.PYFUNCTYPE(
+        ctypes.py_object, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int
+    )
+    shape = (ctypes.c_ssize_t * 2)(2, 3)
+    for name in ("Zeros", "Empty"):
+        descr = SUPPORTED[np.dtype(np.int32).num]
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(descr))  # the function takes over a reference
+        made = prototype(table[ARRAY_API[name]])(2, ctypes.addressof(shape), id(descr), 0)
+        if type(made) is not np.ndarray or made.shape != (2, 3) or made.dtype != np.int32:
+            return f"PyArray_{name} is not where it was"
+        if name == "Zeros" and made.any():
+            return "PyArray_Zeros gives no zeros"
+    copy = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.c_int)(table[ARRAY_API["NewCopy"]])
+    a = np.arange(6.0).reshape(2, 3)
+    b = copy(a, 0)
+    into = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.py_object)(table[ARRAY_API["CopyInto"]])
+    c = np.zeros((2, 3))
+    if b is a or b.tobytes() != a.tobytes() or into(c, a) != 0 or c.tobytes() != a.tobytes():
+        return "PyArray_NewCopy or PyArray_CopyInto is not where it was"
+    number = ctypes.c_double(2.5)
+    box = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
+    made = box(table[ARRAY_API["Scalar"]])(ctypes.addressof(number), np.dtype(float), None)
+    return "" if type(made) is np.float64 and made == 2.5 else "PyArray_Scalar is not where it was"

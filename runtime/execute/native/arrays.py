@@ -1,0 +1,306 @@
+"""Arrays in native code: items read and written in place, views, new arrays.
+
+In: arrays, keys and numbers.  Out: numbers and arrays.  What always holds: every index is checked; a key
+or a size that NumPy would refuse leaves to the plan; memory is read and written in program order, so
+arrays that share memory behave as NumPy's do.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from runtime.execute.native.emit import Emitter
+from runtime.execute.native.kinds import PYTHON_INT, Scalar, Unlowered, numpy_scalar
+from runtime.execute.native.scalars import binary, index, stored
+from runtime.execute.native.state import State, numbers
+from runtime.execute.native.values import Arr, Cut, Num, Static, Tup, Val, one, opaque
+
+
+# ----------------------------------------------------------------------------------------- addresses
+def times(e: Emitter, a: str, b: str) -> str:
+    """A product of sizes, which fits because the memory exists."""
+    if a.isdigit() and b.isdigit():
+        return str(int(a) * int(b))
+    if "1" in (a, b):
+        return a if b == "1" else b
+    return e.op(f"mul nsw i64 {a}, {b}")
+
+
+def plus(e: Emitter, a: str, b: str) -> str:
+    """A sum of offsets."""
+    if a.isdigit() and b.isdigit():
+        return str(int(a) + int(b))
+    if "0" in (a, b):
+        return a if b == "0" else b
+    return e.op(f"add nsw i64 {a}, {b}")
+
+
+def dense(e: Emitter, dims: Sequence[str], itemsize: int) -> tuple[str, ...]:
+    """The byte strides of an array in C order."""
+    strides, step = [], str(itemsize)
+    for n in reversed(dims):
+        strides.append(step)
+        step = times(e, step, n)
+    return tuple(reversed(strides))
+
+
+def address(e: Emitter, a: Arr, offset: str) -> str:
+    """The address `offset` bytes from the first element."""
+    return a.data if offset == "0" else e.op(f"getelementptr i8, ptr {a.data}, i64 {offset}")
+
+
+def memory(kind: Scalar) -> str:
+    """The LLVM type of an element in memory."""
+    return "i8" if kind.kind == "b" else kind.llvm
+
+
+def load(e: Emitter, kind: Scalar, at: str) -> Num:
+    """The element at an address."""
+    value = e.load(f"load {memory(kind)}, ptr {at}, align 1")
+    return one(kind, e.op(f"icmp ne i8 {value}, 0") if kind.kind == "b" else value)
+
+
+def store(e: Emitter, kind: Scalar, at: str, value: Num) -> None:
+    """Write an element."""
+    text = opaque(e, value).text
+    if kind.kind == "b":
+        text = {"true": "1", "false": "0"}.get(text) or e.op(f"zext i1 {text} to i8")
+    e.line(f"store {memory(kind)} {text}, ptr {at}, align 1")
+    e.version += 1
+
+
+# ---------------------------------------------------------------------------------------------- keys
+def checked_index(e: Emitter, i: Num, size: str) -> str:
+    """An index counted from the front; out of range leaves to the plan, which raises."""
+    at = index(e, i)
+    if i.const is not None:
+        if i.const < 0:
+            at = e.op(f"add i64 {size}, {int(i.const)}")
+        e.bail_if(e.op(f"icmp uge i64 {at}, {size}"))
+        return at
+    negative = e.op(f"icmp slt i64 {at}, 0")
+    at = e.select(negative, "i64", e.op(f"add i64 {at}, {size}"), at)
+    e.bail_if(e.op(f"icmp uge i64 {at}, {size}"))
+    return at
+
+
+def bound(e: Emitter, given: Num | None, size: str, low: str, high: str, default: str) -> str:
+    """A bound of a slice as Python clips it."""
+    if given is None:
+        return default
+    at = index(e, given)
+    if given.const is None or given.const < 0:
+        at = e.select(e.op(f"icmp slt i64 {at}, 0"), "i64", e.op(f"add i64 {at}, {size}"), at)
+    at = e.select(e.op(f"icmp slt i64 {at}, {low}"), "i64", low, at)
+    return e.select(e.op(f"icmp sgt i64 {at}, {high}"), "i64", high, at)
+
+
+def sliced(e: Emitter, cut: Cut, size: str, stride: str) -> tuple[str, str, str]:
+    """(byte offset, size, stride) of an axis after slicing."""
+    step = one(PYTHON_INT, "1", 1) if cut.step is None else cut.step
+    by = index(e, step)
+    if step.const is None:
+        e.bail_if(e.op(f"icmp sle i64 {by}, 0"))
+    elif step.const == 0:
+        e.bail_if("true")
+    if step.const is None or step.const >= 0:
+        start = bound(e, cut.start, size, "0", size, "0")
+        stop = bound(e, cut.stop, size, "0", size, size)
+        span, unit = e.op(f"sub i64 {stop}, {start}"), by
+    else:
+        last = e.op(f"sub i64 {size}, 1")
+        start = bound(e, cut.start, size, "-1", last, last)
+        stop = bound(e, cut.stop, size, "-1", last, "-1")
+        span, unit = e.op(f"sub i64 {start}, {stop}"), str(-int(step.const))
+    some = e.op(f"icmp sgt i64 {span}, 0")
+    count = span
+    if unit != "1":
+        whole = e.op(f"udiv i64 {e.op(f'sub i64 {span}, 1')}, {unit}")
+        count = e.op(f"add i64 {whole}, 1")
+    count = e.select(some, "i64", count, "0")
+    offset = e.select(some, "i64", e.op(f"mul i64 {start}, {stride}"), "0")
+    return offset, count, stride if by == "1" else e.op(f"mul i64 {by}, {stride}")
+
+
+def key_parts(key: Val) -> list[Val]:
+    """The items of a key."""
+    return list(key.items) if isinstance(key, Tup) else [key]
+
+
+def located(e: Emitter, a: Arr, key: Val) -> Arr:
+    """What the key picks, as a view; without axes where it is one element."""
+    parts = key_parts(key)
+    rests = [k for k, p in enumerate(parts) if isinstance(p, Static) and p.value is Ellipsis]
+    if rests:
+        missing = len(a.dims) - (len(parts) - 1)
+        if len(rests) > 1 or missing < 1:
+            raise Unlowered("an ellipsis in a key")
+        parts[rests[0] : rests[0] + 1] = [Cut(None, None, None)] * missing
+    if len(parts) > len(a.dims):
+        raise Unlowered("a key with more items than axes")
+    offset, dims, strides = "0", [], []
+    for part, size, stride in zip(parts, a.dims, a.strides, strict=False):
+        if isinstance(part, Num):
+            offset = plus(e, offset, times(e, checked_index(e, part, size), stride))
+        elif isinstance(part, Cut):
+            moved, count, step = sliced(e, part, size, stride)
+            offset = plus(e, offset, moved)
+            dims.append(count)
+            strides.append(step)
+        else:
+            raise Unlowered("a key of arrays, masks or new axes")
+    dims += a.dims[len(parts) :]
+    strides += a.strides[len(parts) :]
+    return Arr(a.dtype, address(e, a, offset), tuple(dims), tuple(strides), None, a.roots, a.depth)
+
+
+def item_at(state: State, a: Arr, k: str) -> Val:
+    """Item number `k` along the first axis, which is in range."""
+    at = address(state.e, a, times(state.e, k, a.strides[0]))
+    if len(a.dims) == 1:
+        return load(state.e, a.element, at)
+    return Arr(a.dtype, at, a.dims[1:], a.strides[1:], None, a.roots, a.depth)
+
+
+def get_item(state: State, a: Arr, key: Val) -> Val:
+    """`a[key]`."""
+    found = located(state.e, a, key)
+    whole = isinstance(key, Tup) and any(isinstance(p, Static) for p in key.items)
+    if found.dims or whole:
+        return found
+    return load(state.e, a.element, found.data)
+
+
+def set_item(state: State, a: Arr, key: Val, value: Val) -> None:
+    """`a[key] = number`."""
+    if not isinstance(value, Num):
+        raise Unlowered("an assignment of other things than numbers to items")
+    found = located(state.e, a, key)
+    state.written |= a.roots
+    value = stored(state.e, value, a.element)
+    fill(state, found, value)
+
+
+def fill(state: State, a: Arr, value: Num) -> None:
+    """Write one number to every element."""
+    each(state.e, a.dims, a.strides, a.data, lambda at: store(state.e, a.element, at, value))
+
+
+def each(
+    e: Emitter, dims: Sequence[str], strides: Sequence[str], data: str, write: Callable[[str], None]
+) -> None:
+    """Loops over all elements; `write` is given the address."""
+    if not dims:
+        write(data)
+        return
+    head, body, out = e.block("fill"), e.block("element"), e.block("filled")
+    before = e.here
+    e.jump(head)
+    e.start(head)
+    k, at = e.phi(head, "i64"), e.phi(head, "ptr")
+    e.branch(e.effect(f"icmp slt i64 {k.name}, {dims[0]}"), body, out)
+    e.start(body)
+    with e.scope():
+        each(e, dims[1:], strides[1:], at.name, write)
+        following = e.effect(f"add nuw nsw i64 {k.name}, 1")
+        step = e.effect(f"getelementptr i8, ptr {at.name}, i64 {strides[0]}")
+        k.ways = [("0", before.label), (following, e.here.label)]
+        at.ways = [(data, before.label), (step, e.here.label)]
+        e.jump(head)
+    e.start(out)
+
+
+# ---------------------------------------------------------------------------------------- new arrays
+def create(state: State, dims: Sequence[str], dtype: np.dtype[Any], zeros: bool) -> Arr:
+    """A new array in C order, made by NumPy; it is released when the call ends."""
+    if state.depth:
+        raise Unlowered("an array made in a loop")
+    e = state.e
+    e.flush()
+    kind = numpy_scalar(dtype)
+    shape = e.slot(f"[{max(len(dims), 1)} x i64]")
+    for k, n in enumerate(dims):
+        e.line(f"store i64 {n}, ptr {e.op(f'getelementptr i64, ptr {shape}, i64 {k}')}")
+    function = "autograph_PyArray_Zeros" if zeros else "autograph_PyArray_Empty"
+    e.declare(f"declare ptr @{function}(i32, ptr, ptr, i32)")
+    e.declare("declare void @Py_IncRef(ptr)")
+    descr = state.symbol(np.dtype(dtype))
+    e.line(f"call void @Py_IncRef(ptr {descr})")
+    made = e.effect(f"call ptr @{function}(i32 {len(dims)}, ptr {shape}, ptr {descr}, i32 0)")
+    e.line(f"store ptr {made}, ptr {e.op(f'getelementptr ptr, ptr %owned, i64 {state.owned}')}")
+    state.owned += 1
+    e.bail_if(e.op(f"icmp eq ptr {made}, null"))
+    data = e.effect(f"load ptr, ptr {e.op(f'getelementptr i8, ptr {made}, i64 {object.__basicsize__}')}")
+    return Arr(dtype, data, tuple(dims), dense(e, dims, kind.dtype.itemsize), made, frozenset(), state.depth)
+
+
+def sizes(state: State, shape: Val) -> list[str]:
+    """The sizes that a shape asks for; a negative or absurd one leaves to the plan."""
+    out = []
+    for n in numbers(shape):
+        at = index(state.e, n)
+        if n.const is None:
+            state.e.bail_if(state.e.op(f"icmp ugt i64 {at}, {1 << 40}"))
+        elif not 0 <= n.const <= 1 << 40:
+            raise Unlowered("a negative or absurd size")
+        out.append(at)
+    known = [int(n) for n in out if n.isdigit()]
+    if math.prod(known) > 1 << 44:
+        raise Unlowered("an absurd size")
+    return out
+
+
+def size(e: Emitter, a: Arr) -> Num:
+    """The number of elements."""
+    total = one(PYTHON_INT, "1", 1)
+    for n in a.dims:
+        total = binary(e, "mul", total, dimension(n))
+    return total
+
+
+def dimension(n: str) -> Num:
+    """A size as a Python int."""
+    return one(PYTHON_INT, n, int(n) if n.isdigit() else None)
+
+
+def copied(state: State, a: Arr) -> Arr:
+    """A new array with the same elements, in C order."""
+    new = create(state, a.dims, a.dtype, False)
+    pairs = dataclasses.replace(new)
+    copy_into(state.e, pairs, a)
+    return new
+
+
+def copy_into(e: Emitter, to: Arr, source: Arr) -> None:
+    """Element by element."""
+    kind = to.element
+
+    def loops(dims: Sequence[str], k: int, at: str, origin: str) -> None:
+        if k == len(dims):
+            value = e.effect(f"load {memory(kind)}, ptr {origin}, align 1")
+            e.line(f"store {memory(kind)} {value}, ptr {at}, align 1")
+            e.version += 1
+            return
+        head, body, out = e.block("copy"), e.block("element"), e.block("copied")
+        before = e.here
+        e.jump(head)
+        e.start(head)
+        phis = [e.phi(head, "i64"), e.phi(head, "ptr"), e.phi(head, "ptr")]
+        e.branch(e.effect(f"icmp slt i64 {phis[0].name}, {dims[k]}"), body, out)
+        e.start(body)
+        with e.scope():
+            loops(dims, k + 1, phis[1].name, phis[2].name)
+            nexts = [e.effect(f"add nuw nsw i64 {phis[0].name}, 1")]
+            for phi, a in zip(phis[1:], (to, source), strict=True):
+                nexts.append(e.effect(f"getelementptr i8, ptr {phi.name}, i64 {a.strides[k]}"))
+            for phi, first, following in zip(phis, ("0", at, origin), nexts, strict=True):
+                phi.ways = [(first, before.label), (following, e.here.label)]
+            e.jump(head)
+        e.start(out)
+
+    loops(to.dims, 0, to.data, source.data)

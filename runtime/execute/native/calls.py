@@ -1,0 +1,449 @@
+"""Calls in native code: Python's built-ins, `math`, NumPy's functions on numbers, array makers.
+
+In: the callee (or the op's name) and its arguments.  Out: the result.  What always holds: what is not in
+these tables, or is called in a way that they don't expect, is not lowered.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from runtime.execute.native.arrays import copied, create, dense, dimension, fill, size, sizes
+from runtime.execute.native.emit import Emitter
+from runtime.execute.native.floats import cast, finite, to_float
+from runtime.execute.native.kinds import (
+    FLOAT64,
+    PYTHON_BOOL,
+    PYTHON_FLOAT,
+    PYTHON_INT,
+    Scalar,
+    Unlowered,
+    numpy_scalar,
+    supported,
+)
+from runtime.execute.native.scalars import (
+    UFUNCS,
+    apply,
+    binary,
+    by_ufunc,
+    index,
+    loop_kinds,
+    smaller,
+    stored,
+    to_python,
+    truncated,
+    truth,
+    unary,
+)
+from runtime.execute.native.state import State
+from runtime.execute.native.ufunc_loops import inner_loop
+from runtime.execute.native.values import Arr, Count, Num, Rng, Static, Tup, Val, Zip, lift, one
+
+Handler = Callable[[State, list[Val], dict[str, Val]], Val]
+
+
+def nums(args: list[Val], keywords: dict[str, Val], count: int | None = None) -> list[Num]:
+    """The arguments, which must be numbers given by position."""
+    found = [a for a in args if isinstance(a, Num)]
+    if keywords or len(found) != len(args) or (count is not None and len(found) != count):
+        raise Unlowered("a call with other arguments than numbers")
+    return found
+
+
+# ------------------------------------------------------------------------------------------ built-ins
+def _converted(cls: type) -> Handler:
+    def handler(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+        return to_python(state.e, nums(args, keywords, 1)[0], cls)
+
+    return handler
+
+
+def _extreme(op: str) -> Handler:
+    def handler(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+        found = nums(args, keywords)
+        if len(found) < 2:
+            raise Unlowered("min or max of one argument")
+        return smaller(state.e, op, found)
+
+    return handler
+
+
+def _abs(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+    return unary(state.e, "abs", nums(args, keywords, 1)[0])
+
+
+def _divmod(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+    a, b = nums(args, keywords, 2)
+    return Tup((binary(state.e, "floordiv", a, b), binary(state.e, "mod", a, b)))
+
+
+def _round(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+    (x,) = nums(args, keywords, 1)
+    if x.members == (PYTHON_INT,):
+        return x
+    if x.members != (PYTHON_FLOAT,):
+        raise Unlowered("round of a NumPy scalar")
+    nearest = state.e.call("double", "llvm.roundeven.f64", ("double", x.text))
+    return one(PYTHON_INT, truncated(state.e, one(PYTHON_FLOAT, nearest)))
+
+
+def _range(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+    found = nums(args, keywords)
+    texts = [index(state.e, x) for x in found]
+    if len(texts) == 1:
+        return Rng("0", texts[0], "1", 1)
+    if len(texts) == 2:
+        return Rng(texts[0], texts[1], "1", 1)
+    if len(texts) == 3:
+        step = found[2].const
+        if step == 0:
+            raise Unlowered("a range of step 0")
+        if step is None:
+            state.e.bail_if(state.e.op(f"icmp eq i64 {texts[2]}, 0"))
+        return Rng(texts[0], texts[1], texts[2], None if step is None else int(step))
+    raise Unlowered("range with these arguments")
+
+
+def _len(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+    if len(args) != 1 or keywords:
+        raise Unlowered("len with these arguments")
+    x = args[0]
+    if isinstance(x, Arr) and x.dims:
+        return dimension(x.dims[0])
+    if isinstance(x, Tup):
+        return lift(len(x.items))
+    raise Unlowered("len of this")
+
+
+def _enumerate(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+    if not 1 <= len(args) <= 2 or keywords:
+        raise Unlowered("enumerate with these arguments")
+    start = args[1] if len(args) == 2 else lift(0)
+    if not isinstance(start, Num):
+        raise Unlowered("enumerate with this start")
+    return Zip((Count(index(state.e, start)), args[0]))
+
+
+def _zip(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+    if not args or keywords:
+        raise Unlowered("zip with these arguments")
+    return Zip(tuple(args))
+
+
+# -------------------------------------------------------------------------------------------- math
+LIBM = (
+    "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "expm1", "log1p", "sin",
+    "sinh", "tan", "tanh", "log", "log2", "log10",
+)  # fmt: skip
+
+
+def _libm(name: str) -> Handler:
+    """A function of the C library that Python's `math` calls; unusual arguments and results are left."""
+
+    def handler(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+        (x,) = nums(args, keywords, 1)
+        return apply(state.e, (x,), one_number)
+
+    def one_number(e: Emitter, x: Num) -> Num:
+        number = to_float(e, x, PYTHON_FLOAT)
+        if name.startswith("log") and x.scalar.kind in "iu":
+            raise Unlowered("the logarithm of an integer")
+        if name in ("log", "log2", "log10"):
+            e.defer_if(e.negated(e.op(f"fcmp ogt double {number.text}, 0.0")))
+        e.defer_if(e.negated(finite(e, PYTHON_FLOAT, number.text)))
+        e.declare(f"declare double @autograph_{name}(double)")
+        e.outside = True
+        value = e.effect(f"call double @autograph_{name}(double {number.text})")
+        e.defer_if(e.negated(finite(e, PYTHON_FLOAT, value)))
+        return one(PYTHON_FLOAT, value)
+
+    return handler
+
+
+def _math_sqrt(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+    def root(e: Emitter, x: Num) -> Num:
+        number = to_float(e, x, PYTHON_FLOAT)
+        e.defer_if(e.op(f"fcmp olt double {number.text}, 0.0"))
+        return one(PYTHON_FLOAT, e.call("double", "llvm.sqrt.f64", ("double", number.text)))
+
+    return apply(state.e, (nums(args, keywords, 1)[0],), root)
+
+
+def _math_round(function: str) -> Handler:
+    def whole(e: Emitter, x: Num) -> Num:
+        if x.scalar.kind != "f":
+            raise Unlowered(f"math.{function} of an integer")
+        number = to_float(e, x, PYTHON_FLOAT)
+        down = e.call("double", f"llvm.{function}.f64", ("double", number.text))
+        return one(PYTHON_INT, truncated(e, one(PYTHON_FLOAT, down)))
+
+    def handler(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+        return apply(state.e, (nums(args, keywords, 1)[0],), whole)
+
+    return handler
+
+
+def _test(ask: Callable[[Emitter, Num], str], out: Scalar) -> Handler:
+    def handler(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+        def answer(e: Emitter, x: Num) -> Num:
+            if out is not PYTHON_BOOL and x.scalar.kind != "f":
+                raise Unlowered("isnan and its like of an integer")
+            return one(out, ask(e, to_float(e, x, PYTHON_FLOAT if x.scalar.bits != 32 else x.scalar)))
+
+        return apply(state.e, (nums(args, keywords, 1)[0],), answer)
+
+    return handler
+
+
+def is_nan(e: Emitter, x: Num) -> str:
+    """Whether a float is NaN."""
+    return e.op(f"fcmp uno {x.llvm} {x.text}, {x.text}")
+
+
+def is_finite(e: Emitter, x: Num) -> str:
+    """Whether a float is finite."""
+    return finite(e, x.scalar, x.text)
+
+
+def is_inf(e: Emitter, x: Num) -> str:
+    """Whether a float is infinite."""
+    return e.negated(e.either(is_nan(e, x), is_finite(e, x)))
+
+
+CALLABLES: dict[Any, Handler] = {
+    builtins.int: _converted(int),
+    builtins.float: _converted(float),
+    builtins.bool: _converted(bool),
+    builtins.min: _extreme("lt"),
+    builtins.max: _extreme("gt"),
+    builtins.abs: _abs,
+    builtins.divmod: _divmod,
+    builtins.round: _round,
+    builtins.range: _range,
+    builtins.len: _len,
+    builtins.enumerate: _enumerate,
+    builtins.zip: _zip,
+    math.sqrt: _math_sqrt,
+    math.floor: _math_round("floor"),
+    math.ceil: _math_round("ceil"),
+    math.trunc: _math_round("trunc"),
+    math.isnan: _test(is_nan, PYTHON_BOOL),
+    math.isinf: _test(is_inf, PYTHON_BOOL),
+    math.isfinite: _test(is_finite, PYTHON_BOOL),
+    **{getattr(math, name): _libm(name) for name in LIBM},
+}
+
+
+def call(state: State, target: Any, args: list[Val], keywords: dict[str, Val]) -> Val:
+    """A call of a Python callable."""
+    if isinstance(target, type) and issubclass(target, np.generic) and len(args) == 1 and not keywords:
+        dtype = np.dtype(target)
+        x = args[0]
+        if not supported(dtype) or dtype.type is not target or not isinstance(x, Num):
+            raise Unlowered(f"a call of {target.__name__}")
+        made = stored(state.e, x, numpy_scalar(dtype))
+        return one(numpy_scalar(dtype), made.text, None)
+    try:
+        handler = CALLABLES.get(target)
+    except TypeError:
+        handler = None
+    if handler is None:
+        raise Unlowered(f"a call of {getattr(target, '__name__', type(target).__name__)}")
+    return handler(state, args, keywords)
+
+
+# -------------------------------------------------------------------------------- NumPy's functions
+OPERATORS = {UFUNCS[op].__name__: op for op in UFUNCS if op != "pow"} | {"divide": "truediv"}
+LLVM_UNARY = {
+    "sqrt": "sqrt",
+    "floor": "floor",
+    "ceil": "ceil",
+    "trunc": "trunc",
+    "rint": "rint",
+    "fabs": "fabs",
+}
+INNER_LOOPS = (
+    "exp", "log", "sin", "cos", "tan", "tanh", "exp2", "log2", "log10", "log1p", "expm1", "arcsin",
+    "arccos", "arctan", "sinh", "cosh", "arcsinh", "arccosh", "arctanh", "cbrt", "arctan2", "hypot",
+    "power", "copysign", "fmod", "sign", "maximum", "minimum", "fmax", "fmin", "square", "logaddexp",
+    "reciprocal",
+)  # fmt: skip
+
+
+def numpy_call(state: State, name: str, args: list[Val], keywords: dict[str, Val]) -> Val:
+    """A function of NumPy, by its path below `numpy`."""
+    if name in MAKERS:
+        return MAKERS[name](state, args, keywords)
+    if name in OPERATORS:
+        a, b = nums(args, keywords, 2)
+        return apply(state.e, (a, b), lambda e, a, b: by_ufunc(e, OPERATORS[name], a, b))
+    if name in ("isnan", "isinf", "isfinite"):
+        ask = {"isnan": is_nan, "isinf": is_inf, "isfinite": is_finite}[name]
+        return _test(ask, numpy_scalar(np.dtype(bool)))(state, args, keywords)
+    if name in LLVM_UNARY:
+        return apply(state.e, (nums(args, keywords, 1)[0],), lambda e, x: _llvm_unary(e, name, x))
+    if name in ("absolute", "negative"):
+        (x,) = nums(args, keywords, 1)
+        if any(m.weak for m in x.members):
+            raise Unlowered(f"np.{name} of a Python number")
+        return unary(state.e, "abs" if name == "absolute" else "neg", x)
+    if name in ("logical_not", "logical_and", "logical_or"):
+        truths = [truth(state.e, x) for x in nums(args, keywords)]
+        made = state.e.negated(truths[0]) if len(truths) == 1 else (
+            state.e.both(*truths) if name == "logical_and" else state.e.either(*truths))  # fmt: skip
+        return one(numpy_scalar(np.dtype(bool)), made)
+    if name in INNER_LOOPS:
+        ufunc = getattr(np, name)
+        return apply(state.e, tuple(nums(args, keywords, ufunc.nin)), lambda e, *x: _by_loop(state, ufunc, x))
+    raise Unlowered(f"np.{name}")
+
+
+def _llvm_unary(e: Emitter, name: str, x: Num) -> Num:
+    kind, out = loop_kinds(getattr(np, name), x.scalar)
+    if kind.kind != "f" or kind != out:
+        raise Unlowered(f"np.{name} of {x.scalar.type}")
+    number = cast(e, x, kind)
+    text = e.opaque(kind.llvm, number.text) if number.const is not None else number.text
+    value = e.call(kind.llvm, f"llvm.{LLVM_UNARY[name]}.f{kind.bits}", (kind.llvm, text))
+    return one(out, e.keep(kind.llvm, value) if name == "sqrt" else value)
+
+
+def _by_loop(state: State, ufunc: np.ufunc, xs: tuple[Num, ...]) -> Num:
+    """One element through the ufunc's own inner loop."""
+    e = state.e
+    kinds = loop_kinds(ufunc, *(x.scalar for x in xs))
+    if any(k.kind != "f" for k in kinds):
+        raise Unlowered(f"np.{ufunc.__name__} of integers")
+    found = inner_loop(ufunc, kinds)
+    if found is None:
+        raise Unlowered(f"np.{ufunc.__name__}: its inner loop is not known")
+    pointers, ones, steps = (e.slot(f"[{len(kinds)} x i64]") for _ in range(3))
+    cells = [e.slot(k.llvm) for k in kinds]
+    for k, (cell, kind) in enumerate(zip(cells, kinds, strict=True)):
+        if k < len(xs):
+            e.line(f"store {kind.llvm} {cast(e, xs[k], kind).text}, ptr {cell}")
+        e.line(f"store ptr {cell}, ptr {e.op(f'getelementptr i64, ptr {pointers}, i64 {k}')}")
+        step = e.op(f"getelementptr i64, ptr {steps}, i64 {k}")
+        e.line(f"store i64 {kind.dtype.itemsize}, ptr {step}")
+    e.line(f"store i64 1, ptr {ones}")
+    e.outside = True
+    loop, data = (f"inttoptr (i64 {at} to ptr)" for at in found)
+    e.line(f"call void {loop}(ptr {pointers}, ptr {ones}, ptr {steps}, ptr {data})")
+    return one(kinds[-1], e.effect(f"load {kinds[-1].llvm}, ptr {cells[-1]}"))
+
+
+# --------------------------------------------------------------------------------------- array makers
+def _dtype(value: Val | None, default: np.dtype[Any]) -> np.dtype[Any]:
+    if value is None or (isinstance(value, Static) and value.value is None):
+        return default
+    if not isinstance(value, Static):
+        raise Unlowered("a dtype that is not constant")
+    found: np.dtype[Any] = np.dtype(value.value)
+    if not supported(found):
+        raise Unlowered(f"arrays of dtype {found}")
+    return found
+
+
+def _take(args: list[Val], keywords: dict[str, Val], *names: str) -> dict[str, Val]:
+    """The arguments by name."""
+    found = dict(zip(names, args, strict=False)) | keywords
+    if len(args) > len(names) or not set(found) <= set(names):
+        raise Unlowered("an array made with other arguments than shape and dtype")
+    return found
+
+
+def _filled(number: float | None) -> Handler:
+    """`np.zeros`, `np.ones`, `np.empty`."""
+
+    def handler(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+        given = _take(args, keywords, "shape", "dtype")
+        dtype = _dtype(given.get("dtype"), np.dtype(float))
+        made = create(state, sizes(state, given["shape"]), dtype, zeros=number == 0)
+        if number:
+            fill(state, made, _one_of(state, number, dtype))
+        return made
+
+    return handler
+
+
+def _one_of(state: State, number: float, dtype: np.dtype[Any]) -> Num:
+    return stored(state.e, lift(int(number)), numpy_scalar(dtype))  # type: ignore[arg-type]
+
+
+def _full(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+    given = _take(args, keywords, "shape", "fill_value", "dtype")
+    value = given["fill_value"]
+    if not isinstance(value, Num) or len(value.members) != 1:
+        raise Unlowered("np.full of this value")
+    dtype = _dtype(given.get("dtype"), value.scalar.dtype)
+    made = create(state, sizes(state, given["shape"]), dtype, zeros=False)
+    if value.scalar.kind == "f" and dtype.kind in "iu":
+        raise Unlowered("np.full of a float into integers")
+    fill(state, made, stored(state.e, value, numpy_scalar(dtype)))
+    return made
+
+
+def _like(number: float | None) -> Handler:
+    """`np.zeros_like` and its like, of arrays in C order."""
+
+    def handler(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+        given = _take(args, keywords, "a", "dtype")
+        source = given["a"]
+        _in_order(state, source)
+        assert isinstance(source, Arr)
+        dtype = _dtype(given.get("dtype"), source.dtype)
+        made = create(state, source.dims, dtype, zeros=number == 0)
+        if number:
+            fill(state, made, _one_of(state, number, dtype))
+        return made
+
+    return handler
+
+
+def _in_order(state: State, x: Val) -> None:
+    """The layout of a copy follows the source's: only C order is known here."""
+    if not isinstance(x, Arr) or x.strides != dense(state.e, x.dims, x.dtype.itemsize):
+        raise Unlowered("a copy of an array that may not be in C order")
+
+
+def _copy(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+    if len(args) != 1 or keywords:
+        raise Unlowered("a copy with options")
+    _in_order(state, args[0])
+    assert isinstance(args[0], Arr)
+    return copied(state, args[0])
+
+
+MAKERS: dict[str, Handler] = {
+    "zeros": _filled(0),
+    "ones": _filled(1),
+    "empty": _filled(None),
+    "full": _full,
+    "zeros_like": _like(0),
+    "ones_like": _like(1),
+    "empty_like": _like(None),
+    "copy": _copy,
+}
+
+
+def attribute(state: State, x: Val, name: str) -> Val:
+    """`x.name` of an array."""
+    if not isinstance(x, Arr):
+        raise Unlowered(f"the attribute {name}")
+    if name == "shape":
+        return Tup(tuple(map(dimension, x.dims)))
+    if name == "ndim":
+        return lift(len(x.dims))
+    if name == "size":
+        return size(state.e, x)
+    if name == "T":
+        return Arr(x.dtype, x.data, x.dims[::-1], x.strides[::-1], None, x.roots, x.depth)
+    raise Unlowered(f"the attribute {name}")
+
+
+__all__ = ["FLOAT64", "attribute", "call", "numpy_call"]

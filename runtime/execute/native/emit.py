@@ -1,0 +1,292 @@
+"""Writes one LLVM function as text: blocks, instructions, and the way out to the plan.
+
+In: instructions as text.  Out: the function's text.  What always holds: a pure instruction is written once
+per place where its result is known; constants are folded where that is all there is to do; every check that
+fails leaves through `bail`, which has no effect of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator
+
+TRUE, FALSE = "true", "false"
+
+
+@dataclasses.dataclass(eq=False)
+class Block:
+    """One basic block: its label, its phis (filled in when all ways in are known) and its lines."""
+
+    label: str
+    phis: list[Phi] = dataclasses.field(default_factory=list)
+    lines: list[str] = dataclasses.field(default_factory=list)
+    closed: bool = False
+
+    def text(self) -> str:
+        """The block as LLVM reads it."""
+        return "\n".join(
+            [f"{self.label}:", *(f"  {p.text()}" for p in self.phis), *(f"  {x}" for x in self.lines)]
+        )
+
+
+@dataclasses.dataclass(eq=False)
+class Phi:
+    """A value that depends on the way in."""
+
+    name: str
+    llvm: str
+    ways: list[tuple[str, str]] = dataclasses.field(default_factory=list)
+
+    def text(self) -> str:
+        """The phi as LLVM reads it."""
+        if not self.ways:  # the block can't be reached
+            return f"{self.name} = freeze {self.llvm} poison"
+        return f"{self.name} = phi {self.llvm} " + ", ".join(
+            f"[ {value}, %{label} ]" for value, label in self.ways
+        )
+
+
+@dataclasses.dataclass
+class Mark:
+    """A point to which an emitter can be rolled back."""
+
+    blocks: int
+    here: Block
+    lines: int
+    memo: dict[str, str]
+    bails: int
+    closed: bool
+    pending: str
+    version: int
+
+
+class Emitter:
+    """The body of one function under construction.
+
+    when: a condition under which the code that is being written counts (its result is picked by a select
+    later); checks are made under it.  watch: whether floating point flags matter in this function.
+    outside: whether C functions are called, which may flag in the x87 unit as well.
+    pending: whether a check has failed that need not be acted on at once.  version: changes when memory does.
+    """
+
+    def __init__(self, watch: bool) -> None:
+        self.watch = watch
+        self.blocks: list[Block] = [Block("start")]
+        self.here = self.blocks[0]
+        self.prologue: list[str] = []
+        self.memo: dict[str, str] = {}
+        self.fixed: dict[str, str] = {}
+        self.declarations: dict[str, None] = {}
+        self.when = TRUE
+        self.bails = 0
+        self.pending = FALSE
+        self.outside = False
+        self.version = 0
+        self._count = 0
+
+    def reachable(self) -> bool:
+        """Whether control can get to where code is written now."""
+        return not self.here.closed
+
+    # ------------------------------------------------------------------ instructions
+    def name(self) -> str:
+        """A fresh name."""
+        self._count += 1
+        return f"%v{self._count}"
+
+    def op(self, text: str) -> str:
+        """A pure instruction; the same text in the same place is written once."""
+        known = self.memo.get(text)
+        if known is None:
+            known = self.memo[text] = self.effect(text)
+        return known
+
+    def effect(self, text: str) -> str:
+        """An instruction with a result that must be carried out here."""
+        name = self.name()
+        self.line(f"{name} = {text}")
+        return name
+
+    def line(self, text: str) -> None:
+        """An instruction without result."""
+        self.here.lines.append(text)
+
+    def call(self, result: str, function: str, *args: tuple[str, str]) -> str:
+        """A call of a pure LLVM intrinsic."""
+        self.declare(f"declare {result} @{function}({', '.join(t for t, _ in args)})")
+        return self.op(f"call {result} @{function}({', '.join(f'{t} {v}' for t, v in args)})")
+
+    def declare(self, text: str) -> None:
+        """A declaration of the module."""
+        self.declarations[text] = None
+
+    def slot(self, llvm: str) -> str:
+        """Room on the stack, made once."""
+        name = self.name()
+        self.prologue.append(f"{name} = alloca {llvm}, align 8")
+        return name
+
+    def opaque(self, llvm: str, value: str) -> str:
+        """The value, kept from LLVM's constant folding, which would lose floating point flags."""
+        if not self.watch:
+            return value
+        text = f'call {llvm} asm "", "=x,0"({llvm} {value})'
+        if value.startswith("%"):
+            return self.op(text)
+        if text not in self.fixed:
+            self.fixed[text] = self.name()
+            self.prologue.append(f"{self.fixed[text]} = {text}")
+        return self.fixed[text]
+
+    def keep(self, llvm: str, value: str) -> str:
+        """The value, which must be computed even if nobody needs it: computing it may raise a flag."""
+        if self.watch:
+            self.line(
+                f'call void asm sideeffect "", "x"({llvm} {value}) '
+                "nounwind memory(inaccessiblemem: readwrite)"
+            )
+        return value
+
+    # ------------------------------------------------------------------ conditions
+    def both(self, a: str, b: str) -> str:
+        """`a and b`."""
+        if FALSE in (a, b):
+            return FALSE
+        if a == TRUE or a == b:
+            return b
+        return a if b == TRUE else self.op(f"and i1 {a}, {b}")
+
+    def either(self, a: str, b: str) -> str:
+        """`a or b`."""
+        if TRUE in (a, b):
+            return TRUE
+        if a == FALSE or a == b:
+            return b
+        return a if b == FALSE else self.op(f"or i1 {a}, {b}")
+
+    def negated(self, a: str) -> str:
+        """`not a`."""
+        if a in (TRUE, FALSE):
+            return FALSE if a == TRUE else TRUE
+        return self.op(f"xor i1 {a}, true")
+
+    def select(self, condition: str, llvm: str, yes: str, no: str) -> str:
+        """`yes if condition else no`."""
+        if yes == no or condition == TRUE:
+            return yes
+        if condition == FALSE:
+            return no
+        if (yes, no) == (TRUE, FALSE):
+            return condition
+        return self.op(f"select i1 {condition}, {llvm} {yes}, {llvm} {no}")
+
+    # ------------------------------------------------------------------ control flow
+    def block(self, hint: str) -> Block:
+        """A new block, not yet part of the function."""
+        self._count += 1
+        return Block(f"{hint}{self._count}")
+
+    def start(self, block: Block) -> None:
+        """Go on writing in `block`."""
+        self.blocks.append(block)
+        self.here = block
+
+    def jump(self, block: Block) -> None:
+        """End this block."""
+        self.end(f"br label %{block.label}")
+
+    def branch(self, condition: str, yes: Block, no: Block) -> None:
+        """End this block with a choice."""
+        self.end(f"br i1 {condition}, label %{yes.label}, label %{no.label}")
+
+    def end(self, text: str) -> None:
+        """End this block; what is written until the next `start` can't be reached."""
+        if not self.here.closed:
+            self.line(text)
+            self.here.closed = True
+            self.here = Block("nowhere", closed=True)
+
+    def phi(self, block: Block, llvm: str) -> Phi:
+        """A new phi of `block`."""
+        phi = Phi(self.name(), llvm)
+        block.phis.append(phi)
+        return phi
+
+    def bail_if(self, condition: str, likely: bool = False) -> None:
+        """Leave to the plan where the condition holds."""
+        if f"not {condition}" in self.memo:
+            return
+        condition = self.both(self.when, condition)
+        if condition == FALSE or self.here.closed or f"not {condition}" in self.memo:
+            return
+        self.bails += 1
+        if condition != TRUE:
+            self.memo[f"not {condition}"] = condition
+        if condition == TRUE:
+            self.end("br label %bail")
+            return
+        following = self.block("go")
+        weights = "" if likely else ", !prof !0"
+        self.line(f"br i1 {condition}, label %bail, label %{following.label}{weights}")
+        self.here.closed = True
+        self.start(following)
+
+    def defer_if(self, condition: str) -> None:
+        """Leave to the plan, at the next `flush`: for checks after which wrong numbers do no harm."""
+        condition = self.both(self.when, condition)
+        if condition != FALSE:
+            self.bails += 1
+        self.pending = self.either(self.pending, condition)
+
+    def flush(self) -> None:
+        """Act on the checks that were put off."""
+        condition, self.pending = self.pending, FALSE
+        before, self.when = self.when, TRUE
+        self.bail_if(condition)
+        self.when = before
+
+    def load(self, text: str) -> str:
+        """A read of memory: done once between two writes."""
+        key = f"{text} at {self.version}"
+        if key not in self.memo:
+            self.memo[key] = self.effect(text)
+        return self.memo[key]
+
+    # ------------------------------------------------------------------ places
+    @contextlib.contextmanager
+    def scope(self) -> Iterator[None]:
+        """Code that does not dominate what follows: results known inside are forgotten after it."""
+        before = dict(self.memo)
+        yield
+        self.memo = before
+
+    @contextlib.contextmanager
+    def under(self, condition: str) -> Iterator[None]:
+        """Code whose result counts only where the condition holds."""
+        before = self.when
+        self.when = self.both(before, condition)
+        yield
+        self.when = before
+
+    def mark(self) -> Mark:
+        """Where the emitter is now."""
+        here = self.here
+        return Mark(
+            len(self.blocks), here, len(here.lines), dict(self.memo),
+            self.bails, here.closed, self.pending, self.version,
+        )  # fmt: skip
+
+    def rollback(self, mark: Mark) -> None:
+        """Forget what was written since `mark`."""
+        del self.blocks[mark.blocks :]
+        self.here, self.memo, self.bails = mark.here, mark.memo, mark.bails
+        del self.here.lines[mark.lines :]
+        self.here.closed = mark.closed
+        self.pending, self.version = mark.pending, mark.version
+
+    def body(self) -> str:
+        """All blocks, the first one opened by the prologue."""
+        first = self.blocks[0]
+        opened = Block(first.label, first.phis, [*self.prologue, *first.lines])
+        return "\n".join(b.text() for b in (opened, *self.blocks[1:]))

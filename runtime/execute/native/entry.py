@@ -1,0 +1,339 @@
+"""The entry: one C function that Python calls with objects, around a kernel that works on numbers.
+
+In: a `Kernel`.  Out: the text of a whole LLVM module.  What always holds: an argument is used only after
+its type, dtype, rank, sizes and flags were checked; when the kernel gives up, or flags were raised that
+NumPy would report, every array it wrote to is put back as it was, and then the plan does the call.
+
+Module variables: `@enabled` (0: every call goes to `@autograph_on_miss`), `@calls`, `@bails`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from runtime.execute.native import abi, merge
+from runtime.execute.native.emit import Block, Emitter
+from runtime.execute.native.kinds import Members, Scalar
+from runtime.execute.native.lower import Kernel
+from runtime.execute.native.values import Arr, Num, Static, Tup, Val, view
+
+DECLARATIONS = """
+@enabled = global i32 1
+@calls = global i64 0
+@bails = global i64 0
+declare void @Py_DecRef(ptr)
+declare void @PyErr_Clear()
+declare ptr @PyFloat_FromDouble(double)
+declare ptr @PyLong_FromLongLong(i64)
+declare i64 @PyLong_AsLongLongAndOverflow(ptr, ptr)
+declare ptr @PyTuple_New(i64)
+declare i32 @PyTuple_SetItem(ptr, i64, ptr)
+declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
+declare ptr @autograph_PyArray_NewCopy(ptr, i32)
+declare i32 @autograph_PyArray_CopyInto(ptr, ptr)
+declare ptr @autograph_PyArray_Scalar(ptr, ptr, ptr)
+declare void @llvm.x86.sse.stmxcsr(ptr)
+declare void @llvm.x86.sse.ldmxcsr(ptr)
+declare i32 @autograph_feclearexcept(i32)
+declare i32 @autograph_fetestexcept(i32)
+"""
+FLAGS = 1 | 4 | 8 | 16  # invalid, division by zero, overflow, underflow
+OBJECTS = (
+    "autograph_type_int", "autograph_type_float", "autograph_type_ndarray", "autograph_True",
+    "autograph_False", "autograph_on_miss", "autograph_on_bail", "autograph_on_flags",
+)  # fmt: skip
+
+
+def module(kernel: Kernel, in_order: bool) -> str:
+    """The text of the module: the kernel, and `@entry(self, args, nargs)` for METH_FASTCALL."""
+    writer = _Entry(kernel, in_order)
+    body = writer.body()
+    externals = sorted({*OBJECTS, *kernel.objects, *writer.used})
+    lines = [f"@{name} = external global i8" for name in externals]
+    increment = (
+        [] if "@Py_IncRef(" in kernel.text.partition("define")[0] else ["declare void @Py_IncRef(ptr)"]
+    )
+    head = [*lines, DECLARATIONS, *increment, *(d for d in writer.e.declarations if d not in kernel.text)]
+    weights = '!0 = !{!"branch_weights", i32 1, i32 1048576}'
+    text = "\n".join(
+        [*head, kernel.text, f"define ptr @entry(ptr %self, ptr %args, i64 %nargs) {{\n{body}\n}}", weights]
+    )
+    return text + "\n"
+
+
+class _Entry:
+    def __init__(self, kernel: Kernel, in_order: bool) -> None:
+        self.kernel, self.in_order = kernel, in_order
+        self.e = Emitter(False)
+        self.used: set[str] = set()
+        self.bail = Block("giveup")
+        self.miss = Block("miss")
+
+    def symbol(self, name: str) -> str:
+        """A reference to an object outside."""
+        self.used.add(name)
+        return f"@{name}"
+
+    def field(self, base: str, offset: int, llvm: str) -> str:
+        """A field of a struct."""
+        at = self.e.op(f"getelementptr i8, ptr {base}, i64 {offset}")
+        return self.e.op(f"load {llvm}, ptr {at}")
+
+    def need(self, condition: str) -> None:
+        """Go to the plan unless the condition holds."""
+        following = self.e.block("ok")
+        self.e.branch(condition, following, self.miss)
+        self.e.start(following)
+
+    def count(self, name: str) -> None:
+        """Add one to a variable of the module."""
+        now = self.e.effect(f"load i64, ptr @{name}")
+        self.e.line(f"store i64 {self.e.effect(f'add i64 {now}, 1')}, ptr @{name}")
+
+    # ------------------------------------------------------------------ the whole
+    def body(self) -> str:
+        """The entry's blocks."""
+        e, kernel = self.e, self.kernel
+        slots = max(len(merge.types_of(kernel.result)), 1)
+        out, owned = e.slot(f"[{slots} x i64]"), e.slot(f"[{max(kernel.owned, 1)} x ptr]")
+        control = [e.slot("i32"), e.slot("i32")]
+        for k in range(kernel.owned):
+            e.line(f"store ptr null, ptr {e.op(f'getelementptr ptr, ptr {owned}, i64 {k}')}")
+        self.need(e.effect(f"icmp ne i32 {e.effect('load i32, ptr @enabled')}, 0"))
+        self.need(e.effect(f"icmp eq i64 %nargs, {len(kernel.params)}"))
+        objects, arguments = [], []
+        for k, x in enumerate(kernel.params):
+            at = e.op(f"getelementptr ptr, ptr %args, i64 {k}")
+            objects.append(e.op(f"load ptr, ptr {at}"))
+            arguments += self.argument(k, objects[-1], x)
+        self.count("calls")
+        risky = kernel.bails or kernel.watch
+        saved = self.save([objects[k] for k in sorted(kernel.written)] if risky else [])
+        if kernel.watch:
+            self.clear_flags(*control)
+        texts = ", ".join([*arguments, f"ptr {out}", f"ptr {owned}"])
+        status = e.effect(f"call i32 @kernel({texts})")
+        fine, failed, done = e.block("fine"), e.block("failed"), e.block("done")
+        if kernel.watch:
+            self.check_flags(status, control, fine, failed)
+        else:
+            e.branch(e.effect(f"icmp eq i32 {status}, 0"), fine, failed)
+        e.start(fine)
+        result = self.build(kernel.result, iter(range(slots)), out)
+        self.release(saved, owned)
+        e.jump(done)
+        e.start(failed)
+        for original, copy in saved:
+            e.line(f"call i32 @autograph_PyArray_CopyInto(ptr {original}, ptr {copy})")
+        self.release(saved, owned)
+        e.jump(self.bail)
+        e.start(self.bail)
+        e.line("call void @PyErr_Clear()")
+        self.count("bails")
+        self.call_plan("autograph_on_bail")
+        e.start(self.miss)
+        self.call_plan("autograph_on_miss")
+        e.start(done)
+        e.end(f"ret ptr {result}")
+        return e.body()
+
+    def call_plan(self, name: str) -> None:
+        """Hand the call over, and return what it returns."""
+        got = self.e.effect(f"call ptr @PyObject_Vectorcall(ptr @{name}, ptr %args, i64 %nargs, ptr null)")
+        self.e.end(f"ret ptr {got}")
+
+    # ------------------------------------------------------------------ arguments
+    def argument(self, k: int, obj: str, x: Val) -> list[str]:
+        """Check an argument and take it apart."""
+        e = self.e
+        if isinstance(x, Num):
+            return [f"{x.llvm} {self.number(obj, x.scalar)}"]
+        assert isinstance(x, Arr)
+        cls = self.field(obj, abi.TYPE_AT, "ptr")
+        self.need(e.op(f"icmp eq ptr {cls}, @autograph_type_ndarray"))
+        descr = self.field(obj, abi.DESCR_AT, "ptr")
+        self.need(e.op(f"icmp eq ptr {descr}, {self.symbol(f'autograph_descr_{x.dtype.num}')}"))
+        self.need(e.op(f"icmp eq i32 {self.field(obj, abi.RANK_AT, 'i32')}, {len(x.dims)}"))
+        mask = abi.IN_ORDER if self.in_order else 0
+        wanted = mask
+        if k in self.kernel.written:
+            mask |= abi.WRITEABLE | abi.WARNS_ON_WRITE
+            wanted |= abi.WRITEABLE
+        flags = e.op(
+            f"and i32 {self.field(obj, abi.FLAGS_AT, 'i32')}, {mask - (1 << 32) if mask >> 31 else mask}"
+        )
+        self.need(e.op(f"icmp eq i32 {flags}, {wanted}"))
+        sizes = self.field(obj, abi.SIZES_AT, "ptr")
+        out = [f"ptr {self.field(obj, abi.DATA_AT, 'ptr')}", f"ptr {obj}"]
+        for axis, n in enumerate(x.dims):
+            found = self.field(sizes, 8 * axis, "i64")
+            if n.isdigit():
+                self.need(e.op(f"icmp eq i64 {found}, {n}"))
+            else:
+                out.append(f"i64 {found}")
+        if not self.in_order:
+            strides = self.field(obj, abi.STRIDES_AT, "ptr")
+            out += [f"i64 {self.field(strides, 8 * axis, 'i64')}" for axis in range(len(x.dims))]
+        return out
+
+    def number(self, obj: str, kind: Scalar) -> str:
+        """Check a number and read it."""
+        e = self.e
+        if kind.weak and kind.kind == "b":
+            yes = e.op(f"icmp eq ptr {obj}, @autograph_True")
+            self.need(e.either(yes, e.op(f"icmp eq ptr {obj}, @autograph_False")))
+            return yes
+        name = f"autograph_scalar_{kind.dtype.num}"
+        if kind.weak:
+            name = "autograph_type_int" if kind.kind == "i" else "autograph_type_float"
+        self.need(e.op(f"icmp eq ptr {self.field(obj, abi.TYPE_AT, 'ptr')}, {self.symbol(name)}"))
+        if kind.weak and kind.kind == "i":
+            flag = e.slot("i32")
+            value = e.effect(f"call i64 @PyLong_AsLongLongAndOverflow(ptr {obj}, ptr {flag})")
+            self.need(e.effect(f"icmp eq i32 {e.effect(f'load i32, ptr {flag}')}, 0"))
+            return value
+        if kind.kind == "b":
+            return e.op(f"icmp ne i8 {self.field(obj, abi.HEAD, 'i8')}, 0")
+        return self.field(obj, abi.HEAD, kind.llvm)
+
+    # ------------------------------------------------------------------ copies and flags
+    def save(self, originals: list[str]) -> list[tuple[str, str]]:
+        """Copies of the arrays that will be written."""
+        e = self.e
+        saved: list[tuple[str, str]] = []
+        for original in originals:
+            copy = e.effect(f"call ptr @autograph_PyArray_NewCopy(ptr {original}, i32 0)")
+            made, failed = e.block("saved"), e.block("unsaved")
+            e.branch(e.effect(f"icmp ne ptr {copy}, null"), made, failed)
+            e.start(failed)
+            for _, earlier in saved:
+                e.line(f"call void @Py_DecRef(ptr {earlier})")
+            e.jump(self.bail)
+            e.start(made)
+            saved.append((original, copy))
+        return saved
+
+    def release(self, saved: list[tuple[str, str]], owned: str) -> None:
+        """Give up the copies and the arrays that the kernel made."""
+        e = self.e
+        for _, copy in saved:
+            e.line(f"call void @Py_DecRef(ptr {copy})")
+        for k in range(self.kernel.owned):
+            at = e.effect(f"getelementptr ptr, ptr {owned}, i64 {k}")
+            e.line(f"call void @Py_DecRef(ptr {e.effect(f'load ptr, ptr {at}')})")
+
+    def clear_flags(self, before: str, clean: str) -> None:
+        """No flag is raised when the kernel begins."""
+        e = self.e
+        self.control("stmxcsr", before)
+        now = e.effect(f"load i32, ptr {before}")
+        e.line(f"store i32 {e.effect(f'and i32 {now}, -64')}, ptr {clean}")
+        self.control("ldmxcsr", clean)
+        if self.kernel.outside:
+            e.line(f"call i32 @autograph_feclearexcept(i32 {FLAGS})")
+
+    def control(self, instruction: str, cell: str) -> None:
+        """Store or load the processor's control and flag register; nothing moves across it."""
+        barrier = 'call void asm sideeffect "", "~{memory}"()'
+        self.e.line(barrier)
+        self.e.line(f"call void @llvm.x86.sse.{instruction}(ptr {cell})")
+        self.e.line(barrier)
+
+    def check_flags(self, status: str, control: list[str], fine: Block, failed: Block) -> None:
+        """Whether what was flagged is something that NumPy would not report."""
+        e = self.e
+        before, after = control
+        x87 = e.effect(f"call i32 @autograph_fetestexcept(i32 {FLAGS})") if self.kernel.outside else "0"
+        self.control("stmxcsr", after)
+        self.control("ldmxcsr", before)
+        raised = e.effect(f"and i32 {e.effect(f'load i32, ptr {after}')}, {FLAGS}")
+        raised = e.effect(f"or i32 {raised}, {x87}")
+        ended, quiet, loud = e.block("ended"), e.block("quiet"), e.block("loud")
+        e.branch(e.effect(f"icmp eq i32 {status}, 0"), ended, failed)
+        e.start(ended)
+        e.branch(e.effect(f"icmp eq i32 {raised}, 0"), fine, loud)
+        e.start(loud)
+        number = e.effect(f"call ptr @PyLong_FromLongLong(i64 {e.effect(f'zext i32 {raised} to i64')})")
+        cell = e.slot("ptr")
+        e.line(f"store ptr {number}, ptr {cell}")
+        answer = e.effect(
+            f"call ptr @PyObject_Vectorcall(ptr @autograph_on_flags, ptr {cell}, i64 1, ptr null)"
+        )
+        e.line(f"call void @Py_DecRef(ptr {number})")
+        e.branch(e.effect(f"icmp eq ptr {answer}, @autograph_True"), quiet, failed)
+        e.start(quiet)
+        e.jump(fine)
+
+    # ------------------------------------------------------------------ the result
+    def build(self, shape: Val, slots: object, out: str) -> str:
+        """A new reference to the result as an object."""
+        e = self.e
+        if isinstance(shape, Tup):
+            made = e.effect(f"call ptr @PyTuple_New(i64 {len(shape.items)})")
+            for k, item in enumerate(shape.items):
+                e.line(f"call i32 @PyTuple_SetItem(ptr {made}, i64 {k}, ptr {self.build(item, slots, out)})")
+            return made
+        if isinstance(shape, Static):
+            name = next(k for k, v in self.kernel.objects.items() if v is shape.value)
+            return self.reference(f"@{name}")
+        at = e.op(f"getelementptr i64, ptr {out}, i64 {next(slots)}")  # type: ignore[call-overload]
+        if isinstance(shape, Arr):
+            return self.reference(e.effect(f"load ptr, ptr {at}"))
+        assert isinstance(shape, Num)
+        if len(shape.members) == 1:
+            return self.box(shape.scalar, at)
+        tag_at = e.op(f"getelementptr i64, ptr {out}, i64 {next(slots)}")  # type: ignore[call-overload]
+        return self.box_either(shape.members, at, e.effect(f"load i8, ptr {tag_at}"))
+
+    def reference(self, obj: str) -> str:
+        """A new reference."""
+        self.e.line(f"call void @Py_IncRef(ptr {obj})")
+        return obj
+
+    def box(self, kind: Scalar, at: str) -> str:
+        """The number at an address as an object."""
+        e = self.e
+        if not kind.weak:
+            descr = self.symbol(f"autograph_descr_{kind.dtype.num}")
+            return e.effect(f"call ptr @autograph_PyArray_Scalar(ptr {at}, ptr {descr}, ptr null)")
+        if kind.kind == "b":
+            yes = e.effect(f"icmp ne i8 {e.effect(f'load i8, ptr {at}')}, 0")
+            return self.reference(e.select(yes, "ptr", "@autograph_True", "@autograph_False"))
+        if kind.kind == "i":
+            return e.effect(f"call ptr @PyLong_FromLongLong(i64 {e.effect(f'load i64, ptr {at}')})")
+        return e.effect(f"call ptr @PyFloat_FromDouble(double {e.effect(f'load double, ptr {at}')})")
+
+    def box_either(self, members: Members, at: str, tag: str) -> str:
+        """A number of one of two kinds as an object."""
+        e = self.e
+        both = Num(members, "", "")
+        held = both.llvm
+        blocks, out = [e.block("first"), e.block("second")], e.block("boxed")
+        phi = e.phi(out, "ptr")
+        e.branch(e.effect(f"icmp ne i8 {tag}, 0"), *blocks)
+        for block, kind in zip(blocks, members, strict=True):
+            e.start(block)
+            with e.scope():
+                text = e.effect(f"load {'i8' if held == 'i1' else held}, ptr {at}")
+                if held == "i1":
+                    text = e.op(f"icmp ne i8 {text}, 0")
+                one = view(e, dataclasses.replace(both, text=text), kind)
+                cell = e.slot("i64")
+                if one.llvm == "i1":
+                    e.line(f"store i8 {e.op(f'zext i1 {one.text} to i8')}, ptr {cell}")
+                else:
+                    e.line(f"store {one.llvm} {one.text}, ptr {cell}")
+                phi.ways.append((self.box(kind, cell), e.here.label))
+                e.jump(out)
+        e.start(out)
+        return phi.name
+
+
+def symbols(kernel: Kernel) -> dict[str, int]:
+    """The addresses that the module refers to, but for the three callables around it."""
+    return abi.symbols() | {name: id(value) for name, value in kernel.objects.items()}
+
+
+__all__ = ["module", "np", "symbols"]

@@ -1,0 +1,103 @@
+"""The native executor: runs a graph as machine code where it can be expressed, and as its plan elsewhere.
+
+In: a graph and what makes its plan.  Out: `NativeFunction`, or `Unlowered` with the reason.  What always
+holds: a call that native code gives up is done by the plan from the start, with all arrays as they were;
+a function that gives up too often is left to the plan for good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from runtime.execute.native import abi, entry, llvm_load
+from runtime.execute.native.kinds import Unlowered
+from runtime.execute.native.llvm_load import Code
+from runtime.execute.native.lower import lower
+from runtime.ir.graph import Graph
+from runtime.ir.walk import walk_nodes
+
+PATIENCE = 8  # so many calls may be given up before it is asked whether native code is worth it
+_FLAGS = {1: "invalid", 4: "divide", 8: "over", 16: "under"}
+
+
+def worthwhile(graph: Graph) -> bool:
+    """Whether native code is likely to pay: the graph has a loop."""
+    return any(node.op in ("while", "for") for node in walk_nodes(graph))
+
+
+def unavailable() -> str:
+    """Why there is no native code in this process; empty if there is."""
+    return abi.problem() or llvm_load.missing()
+
+
+def reported(raised: int) -> bool:
+    """Whether NumPy would stay silent about these processor flags (True: go on)."""
+    now = np.geterr()
+    return all(now[kind] == "ignore" for bit, kind in _FLAGS.items() if raised & bit)  # type: ignore[literal-required]
+
+
+class NativeFunction:
+    """A graph as machine code.
+
+    entry: the built-in function to call.  text: the LLVM IR.
+    """
+
+    def __init__(self, graph: Graph, plan: Callable[[], Callable[..., Any]]) -> None:
+        reason = unavailable()
+        if reason:
+            raise Unlowered(reason)
+        self._graph, self._plan = graph, plan
+        self._strided: Callable[..., Any] | None = None
+        self._code, self.text = self._compile(True)
+        self.entry = self._code.entry
+
+    def _compile(self, in_order: bool) -> tuple[Code, str]:
+        kernel = lower(self._graph, in_order)
+        text = entry.module(kernel, in_order)
+        missed = self._missed if in_order else self._by_plan
+        bailed = self._bailed if in_order else self._by_plan
+        addresses = entry.symbols(kernel)
+        addresses |= {
+            "autograph_on_miss": id(missed),
+            "autograph_on_bail": id(bailed),
+            "autograph_on_flags": id(reported),
+        }
+        keep = (missed, bailed, reported, tuple(kernel.objects.values()))
+        return llvm_load.compile_module(text, addresses, self._graph.name, keep), text
+
+    @property
+    def calls(self) -> int:
+        """How many calls native code has taken on."""
+        return int(self._code.calls.value)
+
+    @property
+    def bails(self) -> int:
+        """How many of them it has handed back to the plan."""
+        return int(self._code.bails.value)
+
+    def _by_plan(self, *args: Any) -> Any:
+        return self._plan()(*args)
+
+    def _bailed(self, *args: Any) -> Any:
+        """A call that native code gave up."""
+        if self.bails >= PATIENCE and 2 * self.bails > self.calls:
+            self._code.enabled.value = 0
+        return self._plan()(*args)
+
+    def _missed(self, *args: Any) -> Any:
+        """A call with arguments in another form: arrays that are not in C order get code of their own."""
+        if not self._code.enabled.value or not _strided(args):
+            return self._plan()(*args)
+        if self._strided is None:
+            try:
+                self._strided = self._compile(False)[0].entry
+            except Unlowered:
+                self._strided = self._plan()
+        return self._strided(*args)
+
+
+def _strided(args: tuple[Any, ...]) -> bool:
+    return any(type(a) is np.ndarray and not a.flags.c_contiguous for a in args)

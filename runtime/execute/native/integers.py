@@ -1,0 +1,113 @@
+"""Integer arithmetic that leaves to the plan wherever the exact result does not fit.
+
+In: numbers of one integer kind.  Out: numbers of that kind.  What always holds: NumPy would warn, and a
+Python int would grow, in just the cases that bail out here.
+"""
+
+from __future__ import annotations
+
+from runtime.execute.native.emit import Emitter
+from runtime.execute.native.kinds import Unlowered
+from runtime.execute.native.values import Num, one
+
+_NAMES = {"add": "add", "sub": "sub", "mul": "mul"}
+_ORDER = {"lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
+
+
+def checked(e: Emitter, op: str, x: Num, y: Num) -> Num:
+    """`x op y` for + - *."""
+    kind = x.scalar
+    if x.const is not None and y.const is not None:
+        value = {"add": x.const + y.const, "sub": x.const - y.const, "mul": x.const * y.const}[op]
+        low, high = (-(1 << (kind.bits - 1)), (1 << (kind.bits - 1)) - 1)
+        if kind.kind == "i" and kind.weak and low <= value <= high:
+            return one(kind, str(value), value)
+    sign = "s" if kind.kind == "i" else "u"
+    llvm = kind.llvm
+    function = f"llvm.{sign}{_NAMES[op]}.with.overflow.{llvm}"
+    e.declare(f"declare {{ {llvm}, i1 }} @{function}({llvm}, {llvm})")
+    both = e.op(f"call {{ {llvm}, i1 }} @{function}({llvm} {x.text}, {llvm} {y.text})")
+    value_text = e.op(f"extractvalue {{ {llvm}, i1 }} {both}, 0")
+    e.defer_if(e.op(f"extractvalue {{ {llvm}, i1 }} {both}, 1"))
+    return one(kind, value_text)
+
+
+def guard_divisor(e: Emitter, x: Num, y: Num) -> None:
+    """Leave to the plan for a divisor 0, and for the least integer divided by -1."""
+    llvm = y.llvm
+    if y.const is not None and y.const not in (0, -1):
+        return
+    e.bail_if(e.op(f"icmp eq {llvm} {y.text}, 0"))
+    if x.scalar.kind == "i":
+        least = e.op(f"icmp eq {llvm} {x.text}, {-(1 << (x.scalar.bits - 1))}")
+        e.bail_if(e.both(least, e.op(f"icmp eq {llvm} {y.text}, -1")))
+
+
+def divisor(e: Emitter, y: Num) -> str:
+    """The divisor, made harmless where the code does not count: dividing by zero would trap."""
+    if e.when == "true" or (y.const is not None and y.const not in (0, -1)):
+        return y.text
+    return e.select(e.when, y.llvm, y.text, "1")
+
+
+def floor_div(e: Emitter, x: Num, y: Num) -> Num:
+    """`x // y`, rounded down."""
+    guard_divisor(e, x, y)
+    kind, llvm = x.scalar, x.llvm
+    d = divisor(e, y)
+    if kind.kind == "u":
+        return one(kind, e.op(f"udiv {llvm} {x.text}, {d}"))
+    if y.const is not None and y.const > 0 and y.const & (y.const - 1) == 0:
+        return one(kind, e.op(f"ashr {llvm} {x.text}, {int(y.const).bit_length() - 1}"))
+    quotient = e.op(f"sdiv {llvm} {x.text}, {d}")
+    down = crossing(e, x, d)
+    return one(kind, e.op(f"add {llvm} {quotient}, {e.op(f'sext i1 {down} to {llvm}')}"))
+
+
+def crossing(e: Emitter, x: Num, d: str) -> str:
+    """Whether the quotient is not whole and of another sign, so that rounding down goes one further."""
+    llvm = x.llvm
+    rest = e.op(f"srem {llvm} {x.text}, {d}")
+    differs = e.op(f"icmp slt {llvm} {e.op(f'xor {llvm} {rest}, {d}')}, 0")
+    return e.both(e.op(f"icmp ne {llvm} {rest}, 0"), differs)
+
+
+def floor_mod(e: Emitter, x: Num, y: Num) -> Num:
+    """`x % y`, with the sign of the divisor."""
+    guard_divisor(e, x, y)
+    kind, llvm = x.scalar, x.llvm
+    d = divisor(e, y)
+    if kind.kind == "u":
+        return one(kind, e.op(f"urem {llvm} {x.text}, {d}"))
+    if y.const is not None and y.const > 0 and y.const & (y.const - 1) == 0:
+        return one(kind, e.op(f"and {llvm} {x.text}, {y.const - 1}"))
+    rest = e.op(f"srem {llvm} {x.text}, {d}")
+    more = e.select(crossing(e, x, d), llvm, d, "0")
+    return one(kind, e.op(f"add {llvm} {rest}, {more}"))
+
+
+def shift(e: Emitter, op: str, x: Num, y: Num) -> Num:
+    """`x << y` or `x >> y`; NumPy's counts beyond the width push every bit out."""
+    kind, llvm, bits = x.scalar, x.llvm, x.scalar.bits
+    inside = e.op(f"icmp ult {llvm} {y.text}, {bits}")
+    count = e.select(inside, llvm, y.text, "0")
+    if op == "rshift":
+        if kind.kind == "u":
+            return one(kind, e.select(inside, llvm, e.op(f"lshr {llvm} {x.text}, {count}"), "0"))
+        count = e.select(inside, llvm, y.text, str(bits - 1))
+        return one(kind, e.op(f"ashr {llvm} {x.text}, {count}"))
+    moved = e.op(f"shl {llvm} {x.text}, {count}")
+    if kind.weak:
+        e.defer_if(e.negated(inside))
+        e.defer_if(e.op(f"icmp ne {llvm} {e.op(f'ashr {llvm} {moved}, {count}')}, {x.text}"))
+        return one(kind, moved)
+    return one(kind, e.select(inside, llvm, moved, "0"))
+
+
+def compare_ints(e: Emitter, op: str, kind: str, llvm: str, x: str, y: str) -> str:
+    """A comparison of two integers of one width."""
+    if op in ("eq", "ne"):
+        return e.op(f"icmp {op} {llvm} {x}, {y}")
+    if op not in _ORDER:
+        raise Unlowered(f"the comparison {op}")
+    return e.op(f"icmp {'s' if kind == 'i' else 'u'}{_ORDER[op]} {llvm} {x}, {y}")

@@ -1,0 +1,125 @@
+"""What native code knows of a number: its dtype, whether it is a Python number, and how it is held.
+
+In: dtypes and Python values.  Out: `Scalar`, LLVM type names and literals.  What always holds: a Python int
+is held in 64 bits (what does not fit is left to the plan), a Python float in a double, bools in one bit.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import struct
+from typing import Any
+
+import numpy as np
+
+from runtime.types import ArrayType, StaticType, Type, WeakType
+
+
+class Unlowered(Exception):
+    """Native code can't express this; the text says what.  The plan runs it."""
+
+
+CODES = "?bhilBHILfd"
+SUPPORTED = {np.dtype(code).num: np.dtype(code) for code in CODES}
+
+
+def supported(dtype: np.dtype[Any]) -> bool:
+    """Whether elements of this very dtype can be held: native byte order, the usual C types."""
+    return dtype.isnative and dtype.num in SUPPORTED
+
+
+@dataclasses.dataclass(frozen=True)
+class Scalar:
+    """One kind of number: a NumPy scalar of `dtype`, or (weak) a Python bool, int or float."""
+
+    dtype: np.dtype[Any]
+    weak: bool = False
+
+    @property
+    def kind(self) -> str:
+        """The dtype's kind: b, i, u or f."""
+        return self.dtype.kind
+
+    @property
+    def bits(self) -> int:
+        """The width; 1 for bools."""
+        return 1 if self.kind == "b" else self.dtype.itemsize * 8
+
+    @property
+    def llvm(self) -> str:
+        """The LLVM type that holds one."""
+        if self.kind == "f":
+            return "double" if self.bits == 64 else "float"
+        return f"i{self.bits}"
+
+    @property
+    def asked(self) -> Any:
+        """How it takes part in NumPy's promotion: a dtype, or a Python type."""
+        if not self.weak or self.kind == "b":
+            return self.dtype
+        return int if self.kind == "i" else float
+
+    @property
+    def type(self) -> Type:
+        """The trace type."""
+        if self.weak:
+            return WeakType({"b": "bool", "i": "int", "f": "float"}[self.kind])
+        return ArrayType(self.dtype, (), True)
+
+
+PYTHON_BOOL = Scalar(np.dtype(np.bool_), True)
+PYTHON_INT = Scalar(np.dtype(np.int64), True)
+PYTHON_FLOAT = Scalar(np.dtype(np.float64), True)
+BOOL = Scalar(np.dtype(np.bool_))
+INT64 = Scalar(np.dtype(np.int64))
+FLOAT64 = Scalar(np.dtype(np.float64))
+WEAK = {"bool": PYTHON_BOOL, "int": PYTHON_INT, "float": PYTHON_FLOAT}
+OF_PYTHON: dict[type, Scalar] = {bool: PYTHON_BOOL, int: PYTHON_INT, float: PYTHON_FLOAT}
+
+
+def numpy_scalar(dtype: np.dtype[Any]) -> Scalar:
+    """The kind of a NumPy scalar of this dtype."""
+    if not supported(dtype):
+        raise Unlowered(f"numbers of dtype {dtype}")
+    return Scalar(dtype)
+
+
+def scalar_of_type(t: Type) -> Scalar | None:
+    """The kind of number that a trace type describes, None for any other type."""
+    if isinstance(t, WeakType):
+        if t.kind not in WEAK:
+            raise Unlowered(f"Python numbers of type {t.kind}")
+        return WEAK[t.kind]
+    if isinstance(t, ArrayType) and t.scalar:
+        return numpy_scalar(t.dtype)
+    return scalar_of_type(_bare(t.value)) if isinstance(t, StaticType) and _bare(t.value) else None
+
+
+def _bare(value: Any) -> Any:
+    return OF_PYTHON[type(value)].type if type(value) in OF_PYTHON else None
+
+
+Members = tuple[Scalar, ...]  # what a value may be at run time: one kind, or one of two
+
+
+def payload(members: Members) -> str:
+    """The LLVM type that holds any of the members."""
+    if len(members) == 1:
+        return members[0].llvm
+    if any(m.kind == "f" for m in members):
+        return "double"
+    if any(m.kind == "u" and m.bits == 64 for m in members):
+        raise Unlowered("a number that is uint64 on one way only")
+    return "i1" if all(m.kind == "b" for m in members) else "i64"
+
+
+def literal(value: Any, llvm: str) -> str:
+    """The text of a constant."""
+    if llvm == "i1":
+        return "true" if value else "false"
+    if llvm in ("double", "float"):
+        number = float(np.float32(value)) if llvm == "float" else float(value)
+        return f"0x{struct.unpack('<Q', struct.pack('<d', number))[0]:016X}"
+    bits = int(llvm[1:])
+    number = int(value)
+    return str(number - (1 << bits) if number >= 1 << (bits - 1) else number)

@@ -1,0 +1,539 @@
+"""A graph as one LLVM function: nodes become instructions, regions become blocks.
+
+In: a graph.  Out: `Kernel`, the text of the function and what its caller must know.  What always holds: the
+function computes what the graph means or returns 1, and then only memory of arrays that `written` names, or
+that it made itself, has changed; a graph that can't be expressed raises `Unlowered`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+from runtime.execute.native import merge
+from runtime.execute.native.arrays import dense, get_item, item_at, set_item
+from runtime.execute.native.calls import attribute, call, numpy_call
+from runtime.execute.native.emit import FALSE, TRUE, Block, Emitter, Phi
+from runtime.execute.native.kinds import PYTHON_BOOL, PYTHON_INT, Unlowered, numpy_scalar, scalar_of_type
+from runtime.execute.native.scalars import UFUNCS, binary, truth, unary
+from runtime.execute.native.state import State
+from runtime.execute.native.values import Arr, Count, Cut, Num, Rng, Static, Tup, Val, Zip, choose, lift, one
+from runtime.ir.graph import Const, Graph, Node, Operand, Value
+from runtime.ir.walk import all_values, walk_nodes
+from runtime.types import ArrayType, ObjectType, TupleType, Type, WeakType
+
+IN_PLACE = {f"i{op.rstrip('_')}": op for op in UFUNCS}
+UNARY = ("neg", "pos", "invert", "abs")
+MAX_PICKED = 16
+_TAME = (range, enumerate, zip, slice)
+
+
+@dataclasses.dataclass(frozen=True)
+class Kernel:
+    """The lowered graph.
+
+    text: the definition of `@kernel` and its declarations.  params: one value for each parameter of the
+    graph.  result: what it returns; its holes are stored to `%out`, 8 bytes each.  written: indexes of the
+    parameters whose memory it writes.  owned: how many arrays it may make.  watch: whether flags matter;
+    outside: also those of the x87 unit.
+    objects: Python objects by symbol.
+    """
+
+    text: str
+    params: tuple[Val, ...]
+    result: Val
+    written: frozenset[int]
+    owned: int
+    watch: bool
+    outside: bool
+    bails: bool
+    objects: dict[str, object]
+
+
+def lower(graph: Graph, in_order: bool = True) -> Kernel:
+    """Lower a graph.
+
+    in_order: whether all arrays that come in are in C order; else their strides come in too.
+    """
+    return _Lowering(graph, in_order).kernel()
+
+
+def watches(graph: Graph) -> bool:
+    """Whether NumPy floats may occur, whose operations can warn."""
+    return any(_warns(v.type) for v in all_values(graph)) or any(
+        isinstance(x, Const) and _warns(x.type) for n in walk_nodes(graph) for x in n.inputs
+    )
+
+
+def _warns(t: Type) -> bool:
+    if isinstance(t, TupleType):
+        return any(map(_warns, t.items))
+    if isinstance(t, ObjectType):
+        return t.cls not in _TAME
+    if isinstance(t, ArrayType):
+        return t.dtype.kind == "f"
+    value = getattr(t, "value", None)
+    kind = getattr(getattr(value, "dtype", None), "kind", "")
+    return not isinstance(t, WeakType) and (kind == "f" or isinstance(value, type))
+
+
+class _Lowering:
+    def __init__(self, graph: Graph, in_order: bool) -> None:
+        self.graph, self.in_order = graph, in_order
+        self.e = Emitter(watches(graph))
+        self.state = State(self.e)
+        self.arguments: list[str] = []
+        self.changes = 0
+
+    # ------------------------------------------------------------------ the function
+    def kernel(self) -> Kernel:
+        """Lower the whole graph."""
+        if self.graph.diverges or len(self.graph.results) != 1:
+            raise Unlowered("a graph that never returns, or returns several values")
+        params = tuple(self.param(k, v.type) for k, v in enumerate(self.graph.params))
+        results = self.region(self.graph, params)
+        if results is None:
+            raise Unlowered("a graph that always raises")
+        shape = _everything(results[0])
+        self.check_result(shape)
+        held = merge.leaves(self.e, shape, results[0])
+        self.e.flush()
+        for k, (llvm, text) in enumerate(held):
+            at = self.e.op(f"getelementptr i64, ptr %out, i64 {k}")
+            self.e.line(f"store {'i8' if llvm == 'i1' else llvm} {self.byte(llvm, text)}, ptr {at}")
+        self.e.end("ret i32 0")
+        self.e.start(Block("bail"))
+        self.e.end("ret i32 1")
+        arguments = ", ".join([*self.arguments, "ptr %out", "ptr %owned"])
+        text = f"define internal i32 @kernel({arguments}) noinline nounwind {{\n{self.e.body()}\n}}\n"
+        text = "\n".join([*self.e.declarations, "", text])
+        s = self.state
+        e = self.e
+        written = frozenset(s.written)
+        return Kernel(text, params, shape, written, s.owned, e.watch, e.outside, e.bails > 0, s.objects)
+
+    def byte(self, llvm: str, text: str) -> str:
+        """A value as it is stored."""
+        return self.e.op(f"zext i1 {text} to i8") if llvm == "i1" else text
+
+    def check_result(self, x: Val) -> None:
+        """Only numbers, whole arrays, tuples of these and constants can be handed back."""
+        if isinstance(x, Tup):
+            for item in x.items:
+                self.check_result(item)
+        elif isinstance(x, Arr):
+            if x.handle is None:
+                raise Unlowered("a view that is returned")
+        elif isinstance(x, Static):
+            self.state.symbol(x.value)
+        elif not isinstance(x, Num):
+            raise Unlowered("a range or slice that is returned")
+
+    def param(self, k: int, t: Type) -> Val:
+        """A parameter: its value, and the arguments of the function that carry it."""
+        scalar = scalar_of_type(t)
+        if scalar is not None:
+            self.arguments.append(f"{scalar.llvm} %p{k}")
+            return one(scalar, f"%p{k}")
+        if not isinstance(t, ArrayType) or t.shape is None or t.device != "cpu":
+            raise Unlowered(f"an argument of type {t}")
+        kind = numpy_scalar(t.dtype)
+        self.arguments += [f"ptr %p{k}", f"ptr %p{k}o"]
+        dims = []
+        for axis, n in enumerate(t.shape):
+            dims.append(f"%p{k}n{axis}" if n is None else str(n))
+            if n is None:
+                self.arguments.append(f"i64 %p{k}n{axis}")
+        if self.in_order:
+            strides = dense(self.e, dims, kind.dtype.itemsize)
+        else:
+            strides = tuple(f"%p{k}s{axis}" for axis in range(len(dims)))
+            self.arguments += [f"i64 {s}" for s in strides]
+        return Arr(kind.dtype, f"%p{k}", tuple(dims), strides, f"%p{k}o", frozenset((k,)))
+
+    # ------------------------------------------------------------------ regions and nodes
+    def region(self, graph: Graph, args: Sequence[Val]) -> list[Val] | None:
+        """Lower a region; None when it never reaches its end."""
+        env: dict[Value, Val] = dict(zip(graph.params, args, strict=True))
+
+        def get(x: Operand) -> Val:
+            return lift(x.value) if isinstance(x, Const) else env[x]
+
+        for node in graph.nodes:
+            if node.op == "raise":
+                self.e.bail_if(TRUE)
+                return None
+            if graph.diverges and not node.regions:
+                continue  # it raises in the end, and then the plan does all of it
+            made = self.node(node, list(map(get, node.inputs)))
+            if made is None:
+                return None
+            for value, x in zip(node.outputs, made, strict=True):
+                env[value] = x
+        if graph.diverges:
+            self.e.bail_if(TRUE)
+            return None
+        return list(map(get, graph.results))
+
+    def node(self, node: Node, args: list[Val]) -> list[Val] | None:
+        """The outputs of a node; None when control never gets past it."""
+        if node.op == "cond":
+            return self.cond(node, args)
+        if node.op == "while":
+            return self.while_loop(node, args)
+        if node.op == "for":
+            return self.for_loop(node, args)
+        if node.op == "setitem":
+            if not isinstance(args[0], Arr):
+                raise Unlowered("an assignment to an item of something else than an array")
+            set_item(self.state, args[0], args[1], args[2])
+            return []
+        made = self.value(node, args)
+        return [made] if node.outputs else []
+
+    def value(self, node: Node, args: list[Val]) -> Val:
+        """The result of a node without regions."""
+        e, op = self.e, node.op
+        count = len(args) - len(node.keywords)
+        keywords = dict(zip(node.keywords, args[count:], strict=True))
+        op = IN_PLACE.get(op, op)
+        if op in UFUNCS and len(args) == 2:
+            a, b = args
+            if isinstance(a, Num) and isinstance(b, Num):
+                return binary(e, op, a, b)
+            raise Unlowered(f"the operator {op} on arrays")
+        if op in UNARY or op in ("py.not", "py.truth"):
+            x = args[0]
+            if not isinstance(x, Num):
+                raise Unlowered(f"the operator {op} on arrays")
+            if op in UNARY:
+                return unary(e, op, x)
+            known = truth(e, x)
+            answer = e.negated(known) if op == "py.not" else known
+            return one(PYTHON_BOOL, answer, answer == TRUE if answer in (TRUE, FALSE) else None)
+        if op == "py.tuple" and not node.attr("starred"):
+            return Tup(tuple(args))
+        if op == "py.slice":
+            parts = [None if isinstance(x, Static) and x.value is None else x for x in args]
+            if all(p is None or isinstance(p, Num) for p in parts):
+                return Cut(*parts)  # type: ignore[arg-type]
+        if op == "py.unpack" and isinstance(args[0], Tup):
+            before = args[1]
+            if len(args) == 2 and isinstance(before, Num) and before.const == len(args[0].items):
+                return args[0]
+        if op == "getitem":
+            return self.get_item(args[0], args[1])
+        if op == "py.getattr" and isinstance(args[1], Static):
+            return attribute(self.state, args[0], str(args[1].value))
+        if op == "py.call" and isinstance(args[0], Static) and not node.attr("starred"):
+            return call(self.state, args[0].value, args[1:count], keywords)
+        if op.startswith("np.") or (op == "nd.copy" and not keywords):
+            return numpy_call(self.state, op[3:], args[:count], keywords)
+        raise Unlowered(f"the op {op}")
+
+    def get_item(self, container: Val, key: Val) -> Val:
+        """`container[key]`."""
+        if isinstance(container, Arr):
+            return get_item(self.state, container, key)
+        if isinstance(container, Tup) and isinstance(key, Num) and type(key.const) is int:
+            if -len(container.items) <= key.const < len(container.items):
+                return container.items[key.const]
+        raise Unlowered("an item of something else than an array")
+
+    # ------------------------------------------------------------------ branches
+    def cond(self, node: Node, args: list[Val]) -> list[Val] | None:
+        """Two ways that meet again."""
+        e, pred = self.e, args[0]
+        if isinstance(pred, Static) and pred.value is None:
+            pred = lift(False)
+        if not isinstance(pred, Num):
+            raise Unlowered("a condition that is no number")
+        choice = truth(e, pred)
+        if choice in (TRUE, FALSE):
+            return self.region(node.regions[choice == FALSE], args[1:])
+        picked = self.picked(node, choice, args[1:])
+        if picked is not None:
+            return picked
+        blocks = [e.block("yes"), e.block("no")]
+        out = e.block("meet")
+        e.branch(choice, *blocks)
+        ends = []
+        pending, version, changed = e.pending, e.version, False
+        for block, region in zip(blocks, node.regions, strict=True):
+            e.start(block)
+            with e.scope():
+                found = self.region(region, args[1:])
+                if found is not None:
+                    ends.append((found, e.here, e.memo, e.pending))
+            e.pending, changed, e.version = pending, changed or e.version != version, version
+        if changed:
+            self.touch()
+        if not ends:
+            return None
+        shapes = list(ends[0][0])
+        for found, *_ in ends[1:]:
+            shapes = list(map(merge.merged, shapes, found))
+        phis = [e.phi(out, llvm) for t in shapes for llvm in merge.types_of(t)]
+        before, waiting = e.memo, e.phi(out, "i1")
+        for found, block, memo, failed in ends:
+            e.here, e.memo, e.pending = block, dict(memo), failed
+            self.close(shapes, found, phis, out, waiting)
+        e.memo = before
+        e.start(out)
+        e.pending = waiting.name
+        if all(text == FALSE for text, _ in waiting.ways):
+            out.phis.remove(waiting)
+            e.pending = FALSE
+        return _filled(shapes, phis)
+
+    def picked(self, node: Node, choice: str, args: list[Val]) -> list[Val] | None:
+        """Both arms carried out and the results picked, where that is cheap and has no effect; else None."""
+        e = self.e
+        if any(r.diverges or len(r.nodes) > MAX_PICKED for r in node.regions) or any(
+            n.op in ("while", "for", "setitem", "raise") for r in node.regions for n in walk_nodes(r)
+        ):
+            return None
+        mark = e.mark()
+        arms = []
+        for region, condition in zip(node.regions, (choice, e.negated(choice)), strict=True):
+            with e.under(condition):
+                arms.append(self.region(region, args))
+        found: list[Val] | None = []
+        for x, y in zip(*(a or [] for a in arms), strict=True):
+            if not isinstance(x, Num) or not isinstance(y, Num):
+                found = None
+                break
+            assert found is not None
+            found.append(choose(e, choice, x, y))
+        written = mark.here.lines[mark.lines :]
+        if (
+            found is None
+            or len(e.blocks) != mark.blocks
+            or len(written) > MAX_PICKED
+            or any(map(self.dear, written))
+        ):
+            e.rollback(mark)
+            return None
+        return found
+
+    def dear(self, line: str) -> bool:
+        """Whether an instruction should only be done where it is needed: it is slow, or may raise a flag."""
+        return any(
+            word in line for word in ("div ", "rem ", "call double @", "call float @", "inttoptr", "store ")
+        )
+
+    def close(
+        self, shapes: list[Val], values: list[Val], phis: list[Phi], to: Block, waiting: Phi | None = None
+    ) -> None:
+        """Hand the values on to a block's phis, and to `waiting` whether a check has failed."""
+        if not self.e.reachable():
+            return
+        texts = [text for t, x in zip(shapes, values, strict=True) for _, text in merge.leaves(self.e, t, x)]
+        if waiting is None:
+            self.e.flush()
+        else:
+            waiting.ways.append((self.e.pending, self.e.here.label))
+        if not self.e.reachable():
+            return
+        for phi, text in zip(phis, texts, strict=True):
+            phi.ways.append((text, self.e.here.label))
+        self.e.jump(to)
+
+    # ------------------------------------------------------------------ loops
+    def while_loop(self, node: Node, args: list[Val]) -> list[Val]:
+        """Test, body, and back."""
+        e = self.e
+        count = node.attr("carries")
+        test, body = node.regions
+
+        def trip(carry: list[Val], following: Block, out: Block) -> list[Val] | None:
+            asked = self.region(test, [*carry, *args[count:]])
+            if asked is None or not isinstance(asked[0], Num):
+                raise Unlowered("the test of a loop that is no number")
+            inside, more = e.block("body"), truth(e, asked[0])
+            e.flush()
+            e.branch(more, inside, out)
+            e.start(inside)
+            return self.region(body, [*carry, *args[count:]])
+
+        return self.loop(args[:count], trip)
+
+    def loop(
+        self, first: list[Val], trip: Callable[[list[Val], Block, Block], list[Val] | None]
+    ) -> list[Val]:
+        """A loop whose every trip turns the carry into the next one; until the carry's kinds settle."""
+        e = self.e
+        shapes = list(map(merge.opened, first))
+        for _ in range(8):
+            mark = e.mark()
+            head, out = e.block("head"), e.block("out")
+            phis = [e.phi(head, llvm) for t in shapes for llvm in merge.types_of(t)]
+            self.close(shapes, first, phis, head)
+            e.start(head)
+            carry = _filled(shapes, phis)
+            before = e.memo
+            e.memo = dict(before)
+            self.touch()
+            self.state.depth += 1
+            after = trip(carry, head, out)
+            self.state.depth -= 1
+            settled = shapes if after is None else list(map(merge.merged, shapes, after))
+            if settled == shapes:
+                if after is not None:
+                    self.check_owned(after)
+                    self.close(shapes, after, phis, head)
+                e.memo = before
+                e.start(out)
+                e.pending = FALSE
+                self.touch()
+                return carry
+            shapes = settled
+            e.rollback(mark)
+        raise Unlowered("a loop whose carried values do not settle")
+
+    def touch(self) -> None:
+        """Memory may have changed: nothing read before is known any more."""
+        self.changes += 1
+        self.e.version = self.changes << 32
+
+    def check_owned(self, values: list[Val]) -> None:
+        """No array that a trip makes may outlive the trip."""
+        for x in values:
+            if isinstance(x, Arr) and x.depth > self.state.depth:
+                raise Unlowered("an array made in a loop and carried on")
+            if isinstance(x, Tup):
+                self.check_owned(list(x.items))
+
+    def for_loop(self, node: Node, args: list[Val]) -> list[Val]:
+        """A loop over a range, an array, or several side by side."""
+        e, source = self.e, args[0]
+        count, tested = node.attr("carries"), node.attr("tested", False)
+        captures = args[1 + count :]
+        trips = length(e, source)
+        exits: list[tuple[list[Val], Block, dict[str, str]]] = []
+
+        def trip(carry: list[Val], following: Block, out: Block) -> list[Val] | None:
+            counter, carry = carry[0], carry[1:]
+            assert isinstance(counter, Num)
+            inside = e.block("body")
+            more = e.effect(f"icmp {'slt' if trips.signed else 'ult'} i64 {counter.text}, {trips.stop}")
+            exits[:] = []
+            leave = e.block("done") if tested else out
+            e.branch(more, inside, leave)
+            if tested:
+                exits.append((list(carry), leave, dict(e.memo)))
+            e.start(inside)
+            item = trips.item(self, counter)
+            after = self.region(node.regions[0], [item, *carry, *captures])
+            if after is None:
+                return None
+            if tested:
+                asked = self.region(node.regions[1], [*after, *captures])
+                if asked is None or not isinstance(asked[0], Num):
+                    raise Unlowered("the test of a loop that is no number")
+                on, off, more = e.block("on"), e.block("off"), truth(e, asked[0])
+                e.flush()
+                e.branch(more, on, off)
+                exits.append((after, off, dict(e.memo)))
+                e.start(on)
+            step = e.effect(f"add {'nsw' if trips.signed else 'nuw'} i64 {counter.text}, 1")
+            return [one(PYTHON_INT, step), *after]
+
+        carry = self.loop([one(PYTHON_INT, trips.first), *args[1 : 1 + count]], trip)
+        return self.leave(exits, carry[1:]) if tested else carry[1:]
+
+    def leave(self, exits: list[tuple[list[Val], Block, dict[str, str]]], carry: list[Val]) -> list[Val]:
+        """The carry after a loop that can be left in two places: before a trip, or after its test."""
+        e = self.e
+        shapes = list(exits[0][0])
+        for found, _, _ in exits[1:]:
+            shapes = list(map(merge.merged, shapes, found))
+        out = e.here  # opened by `loop`, reached by the blocks below
+        phis = [e.phi(out, llvm) for t in shapes for llvm in merge.types_of(t)]
+        before = e.memo
+        for found, block, memo in exits:
+            e.start(block)
+            e.memo = dict(memo)
+            self.close(shapes, found, phis, out)
+        e.memo, e.here = before, out
+        return _filled(shapes, phis)
+
+
+def _filled(shapes: list[Val], phis: list[Phi]) -> list[Val]:
+    names = iter([p.name for p in phis])
+    return [merge.filled(t, names) for t in shapes]
+
+
+def _everything(x: Val) -> Val:
+    """The template of a result: all of it is stored."""
+    if isinstance(x, Arr) and x.handle is not None:
+        return dataclasses.replace(x, handle=merge.HOLE)
+    return Tup(tuple(map(_everything, x.items))) if isinstance(x, Tup) else merge.opened(x)
+
+
+# ------------------------------------------------------------------------------------------ iterables
+@dataclasses.dataclass
+class Trips:
+    """How a loop counts: from `first` up to `stop`, and what it hands to the body."""
+
+    first: str
+    stop: str
+    signed: bool
+    item: Callable[[_Lowering, Num], Val]
+
+
+def length(e: Emitter, source: Val) -> Trips:
+    """How to go over a value."""
+    if isinstance(source, Rng) and source.step_const == 1:
+        return Trips(source.start, source.stop, True, lambda _, k: k)
+    return Trips("0", count(e, source), False, lambda lowering, k: item(lowering, source, k))
+
+
+def count(e: Emitter, source: Val) -> str:
+    """How many items there are."""
+    if isinstance(source, Rng):
+        return range_count(e, source)
+    if isinstance(source, Arr) and source.dims:
+        return source.dims[0]
+    if isinstance(source, Zip):
+        sizes = [count(e, p) for p in source.parts if not isinstance(p, Count)]
+        least = sizes[0]
+        for n in sizes[1:]:
+            least = e.select(e.op(f"icmp ult i64 {n}, {least}"), "i64", n, least)
+        return least
+    raise Unlowered("a loop over something else than ranges and arrays")
+
+
+def range_count(e: Emitter, r: Rng) -> str:
+    """The length of a range, as an unsigned number."""
+
+    def one_way(low: str, high: str, step: str) -> str:
+        some = e.op(f"icmp slt i64 {low}, {high}")
+        span = e.op(f"sub i64 {e.op(f'sub i64 {high}, {low}')}, 1")
+        whole = span if step == "1" else e.op(f"udiv i64 {span}, {step}")
+        return e.select(some, "i64", e.op(f"add i64 {whole}, 1"), "0")
+
+    if r.step_const is not None:
+        size = str(abs(r.step_const))
+        return one_way(r.start, r.stop, size) if r.step_const > 0 else one_way(r.stop, r.start, size)
+    up = e.op(f"icmp sgt i64 {r.step}, 0")
+    forward = one_way(r.start, r.stop, e.select(up, "i64", r.step, "1"))
+    down = e.op(f"sub i64 0, {r.step}")
+    backward = one_way(r.stop, r.start, e.select(up, "i64", "1", down))
+    return e.select(up, "i64", forward, backward)
+
+
+def item(lowering: _Lowering, source: Val, k: Num) -> Val:
+    """The item number `k`, which is in range."""
+    e = lowering.e
+    if isinstance(source, Rng):
+        offset = e.op(f"mul i64 {k.text}, {source.step}")
+        return one(PYTHON_INT, e.op(f"add i64 {source.start}, {offset}"))
+    if isinstance(source, Arr):
+        return item_at(lowering.state, source, k.text)
+    if isinstance(source, Count):
+        start = int(source.start) if source.start.isdigit() else None
+        return binary(e, "add", one(PYTHON_INT, source.start, start), k)
+    if isinstance(source, Zip):
+        return Tup(tuple(item(lowering, p, k) for p in source.parts))
+    raise Unlowered("a loop over something else than ranges and arrays")

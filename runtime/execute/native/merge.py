@@ -1,0 +1,122 @@
+"""Where ways meet: what a value is that comes from several places, and the phis that hold it.
+
+In: values.  Out: a template, a value of the same form in which what differs is the hole `?`.  What always
+holds: filling a template with names made from `leaves` of a value gives that value, possibly widened.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from runtime.execute.native.emit import TRUE, Emitter
+from runtime.execute.native.kinds import Unlowered, payload
+from runtime.execute.native.values import Arr, Num, Static, Tup, Val, joined, widen
+
+HOLE = "?"
+
+
+def opened(x: Val) -> Val:
+    """The template of a value that a loop carries: numbers are expected to change."""
+    if isinstance(x, Num):
+        return Num(x.members, HOLE, HOLE if len(x.members) == 2 else TRUE)
+    if isinstance(x, Tup):
+        return Tup(tuple(map(opened, x.items)))
+    return x
+
+
+def merged(t: Val, x: Val) -> Val:
+    """The template for what `t` describes and for `x`."""
+    if isinstance(t, Num) and isinstance(x, Num):
+        if t == x:
+            return t
+        members = joined(t.members, x.members)
+        return Num(members, HOLE, HOLE if len(members) == 2 else TRUE)
+    if isinstance(t, Tup) and isinstance(x, Tup) and len(t.items) == len(x.items):
+        return Tup(tuple(map(merged, t.items, x.items)))
+    if isinstance(t, Arr) and isinstance(x, Arr):
+        return _arrays(t, x)
+    if isinstance(t, Static) and isinstance(x, Static) and _same(t.value, x.value):
+        return t
+    if t == x:
+        return t
+    raise Unlowered("a value of different kinds on different ways")
+
+
+def _same(a: object, b: object) -> bool:
+    return a is b or (type(a) is type(b) is str and a == b)
+
+
+def _arrays(t: Arr, x: Arr) -> Arr:
+    if t.dtype.num != x.dtype.num or len(t.dims) != len(x.dims):
+        raise Unlowered("arrays of different dtypes or ranks on different ways")
+    if (t.handle is None) != (x.handle is None):
+        raise Unlowered("a whole array on one way, a part on another")
+
+    def same(a: str, b: str) -> str:
+        return a if a == b else HOLE
+
+    handle = None if t.handle is None or x.handle is None else same(t.handle, x.handle)
+    return Arr(
+        t.dtype,
+        same(t.data, x.data),
+        tuple(map(same, t.dims, x.dims)),
+        tuple(map(same, t.strides, x.strides)),
+        handle,
+        t.roots | x.roots,
+        max(t.depth, x.depth),
+    )
+
+
+def leaves(e: Emitter, t: Val, x: Val) -> list[tuple[str, str]]:
+    """(LLVM type, text) of what goes into the template's holes."""
+    if isinstance(t, Num) and isinstance(x, Num):
+        if t.text != HOLE:
+            return []
+        wide = widen(e, x, t.members)
+        tags = [("i1", wide.tag)] if t.tag == HOLE else []
+        return [(payload(t.members), wide.text), *tags]
+    if isinstance(t, Tup) and isinstance(x, Tup):
+        return [leaf for a, b in zip(t.items, x.items, strict=True) for leaf in leaves(e, a, b)]
+    if isinstance(t, Arr) and isinstance(x, Arr):
+        pairs = [("ptr", t.data, x.data)]
+        pairs += [("i64", a, b) for a, b in zip((*t.dims, *t.strides), (*x.dims, *x.strides), strict=True)]
+        pairs += [("ptr", t.handle or "", x.handle or "")]
+        return [(llvm, b) for llvm, a, b in pairs if a == HOLE]
+    return []
+
+
+def filled(t: Val, names: Iterator[str]) -> Val:
+    """The template with names in its holes."""
+    if isinstance(t, Num):
+        if t.text != HOLE:
+            return t
+        text = next(names)
+        return Num(t.members, text, next(names) if t.tag == HOLE else TRUE)
+    if isinstance(t, Tup):
+        return Tup(tuple(filled(i, names) for i in t.items))
+    if isinstance(t, Arr):
+
+        def put(text: str) -> str:
+            return next(names) if text == HOLE else text
+
+        return dataclasses.replace(
+            t,
+            data=put(t.data),
+            dims=tuple(map(put, t.dims)),
+            strides=tuple(map(put, t.strides)),
+            handle=None if t.handle is None else put(t.handle),
+        )
+    return t
+
+
+def types_of(t: Val) -> list[str]:
+    """The LLVM types of the template's holes."""
+    if isinstance(t, Num):
+        return [] if t.text != HOLE else [payload(t.members), *(["i1"] if t.tag == HOLE else [])]
+    if isinstance(t, Tup):
+        return [llvm for i in t.items for llvm in types_of(i)]
+    if isinstance(t, Arr):
+        texts = [("ptr", t.data), *(("i64", d) for d in (*t.dims, *t.strides)), ("ptr", t.handle or "")]
+        return [llvm for llvm, text in texts if text == HOLE]
+    return []

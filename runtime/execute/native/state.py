@@ -1,0 +1,43 @@
+"""What is known while one graph is lowered, besides the code: loops around, writes done, arrays made."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from runtime.execute.native.emit import Emitter
+from runtime.execute.native.kinds import Unlowered
+from runtime.execute.native.values import Num, Tup, Val
+
+
+@dataclasses.dataclass
+class State:
+    """e: the code.  depth: loops around.  written: parameters whose memory is written to.  owned: how many
+    arrays the code may make.  objects: Python objects that the code refers to, by symbol."""
+
+    e: Emitter
+    depth: int = 0
+    written: set[int] = dataclasses.field(default_factory=set)
+    owned: int = 0
+    objects: dict[str, object] = dataclasses.field(default_factory=dict)
+
+    def symbol(self, value: object) -> str:
+        """The symbol of a Python object, which lives as long as the code."""
+        if isinstance(value, np.dtype):
+            name = f"autograph_descr_{value.num}"
+        else:
+            name = next(
+                (k for k, v in self.objects.items() if v is value), f"autograph_object_{len(self.objects)}"
+            )
+        self.objects[name] = value
+        return f"@{name}"
+
+
+def numbers(x: Val) -> list[Num]:
+    """The items of a tuple of numbers, or the number itself."""
+    found = list(x.items) if isinstance(x, Tup) else [x]
+    out = [i for i in found if isinstance(i, Num)]
+    if len(out) != len(found):
+        raise Unlowered("a tuple of other things than numbers")
+    return out

@@ -1,0 +1,248 @@
+"""What a value of the graph is while native code is written: names of LLVM values, and what they stand for.
+
+In: graph constants and LLVM names.  Out: `Num`, `Arr`, `Tup`, `Rng` and others.  What always holds: a `Num`
+with two members carries a tag that is true for the first; a conversion that would lose anything bails out.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Union
+
+import numpy as np
+
+from runtime.execute.native.emit import FALSE, TRUE, Emitter
+from runtime.execute.native.kinds import (
+    OF_PYTHON,
+    PYTHON_INT,
+    Members,
+    Scalar,
+    Unlowered,
+    literal,
+    numpy_scalar,
+    payload,
+)
+
+EXACT = 1 << 53  # Python and NumPy ints up to this size are exact as doubles
+
+
+@dataclasses.dataclass(frozen=True)
+class Num:
+    """A number: its payload, and where it may be of two kinds, which one it is.
+
+    const: its value where that is known now.
+    """
+
+    members: Members
+    text: str
+    tag: str = TRUE
+    const: Any = None
+
+    @property
+    def scalar(self) -> Scalar:
+        """The only kind it can be."""
+        assert len(self.members) == 1
+        return self.members[0]
+
+    @property
+    def llvm(self) -> str:
+        """The type of the payload."""
+        return payload(self.members)
+
+
+@dataclasses.dataclass(frozen=True)
+class Arr:
+    """An array: where its first element is, sizes and byte strides per axis.
+
+    handle: the ndarray object, where this is all of it.  roots: the parameters whose memory it may be in.
+    depth: how many loops surround the place that made it.  known: sizes known now.
+    """
+
+    dtype: np.dtype[Any]
+    data: str
+    dims: tuple[str, ...]
+    strides: tuple[str, ...]
+    handle: str | None = None
+    roots: frozenset[int] = frozenset()
+    depth: int = 0
+
+    @property
+    def element(self) -> Scalar:
+        """The kind of its elements when read."""
+        return numpy_scalar(self.dtype)
+
+
+@dataclasses.dataclass(frozen=True)
+class Tup:
+    """An exact tuple."""
+
+    items: tuple[Val, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Rng:
+    """A range: three 64-bit values."""
+
+    start: str
+    stop: str
+    step: str
+    step_const: int | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Zip:
+    """What `zip` (or, with a count first, `enumerate`) of these makes."""
+
+    parts: tuple[Val, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Count:
+    """The counter of `enumerate`: as long as anything."""
+
+    start: str
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Static:
+    """Any other constant."""
+
+    value: Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Cut:
+    """A slice object; parts are None or numbers."""
+
+    start: Num | None
+    stop: Num | None
+    step: Num | None
+
+
+Val = Union[Num, Arr, Tup, Rng, Zip, Count, Static, Cut]
+
+
+def lift(value: Any) -> Val:
+    """The value of a constant operand."""
+    if type(value) in OF_PYTHON:
+        scalar = OF_PYTHON[type(value)]
+        if scalar is PYTHON_INT and not -(2**63) <= value < 2**63:
+            raise Unlowered("a Python int beyond 64 bits")
+        return Num((scalar,), literal(value, scalar.llvm), const=value)
+    if isinstance(value, np.generic) and value.dtype.kind in "biuf" and type(value).__module__ == "numpy":
+        kind = numpy_scalar(value.dtype)
+        return Num((kind,), literal(value, kind.llvm), const=value)
+    if type(value) is tuple:
+        return Tup(tuple(map(lift, value)))
+    if isinstance(value, range):
+        parts = (value.start, value.stop, value.step)
+        if any(not -(2**62) <= p < 2**62 for p in parts):
+            raise Unlowered("a range beyond 64 bits")
+        return Rng(str(value.start), str(value.stop), str(value.step), value.step)
+    if type(value) is slice:
+        return Cut(*(None if p is None else _number(lift(p)) for p in (value.start, value.stop, value.step)))
+    return Static(value)
+
+
+def _number(x: Val) -> Num:
+    if not isinstance(x, Num):
+        raise Unlowered("a slice of other things than numbers")
+    return x
+
+
+def one(scalar: Scalar, text: str, const: Any = None) -> Num:
+    """A number of one kind."""
+    return Num((scalar,), text, const=const)
+
+
+def opaque(e: Emitter, x: Num) -> Num:
+    """A float constant kept from LLVM's folding (see `Emitter.opaque`)."""
+    if x.const is None or x.llvm not in ("double", "float"):
+        return x
+    return dataclasses.replace(x, text=e.opaque(x.llvm, x.text), const=None)
+
+
+# ----------------------------------------------------------------------------------------- two kinds
+def view(e: Emitter, x: Num, scalar: Scalar) -> Num:
+    """The value, given that it is of this kind."""
+    if len(x.members) == 1:
+        return x
+    held, wanted = x.llvm, scalar.llvm
+    if held == wanted:
+        return one(scalar, x.text)
+    if held == "double" and wanted == "float":
+        return one(scalar, e.op(f"fptrunc double {x.text} to float"))
+    if held == "double":
+        whole = e.call("i64", "llvm.fptosi.sat.i64.f64", ("double", x.text))
+        return one(scalar, whole if wanted == "i64" else e.op(f"trunc i64 {whole} to {wanted}"))
+    return one(scalar, e.op(f"trunc {held} {x.text} to {wanted}"))
+
+
+def widen(e: Emitter, x: Num, members: Members) -> Num:
+    """The value as one that may be any of `members`; leaves to the plan what a double would round."""
+    if x.members == members:
+        return opaque(e, x)
+    held, wanted = x.llvm, payload(members)
+    if len(x.members) == 2:
+        raise Unlowered("a number of more than two kinds")
+    tag = TRUE if x.scalar == members[0] else FALSE
+    if held == wanted:
+        return Num(members, opaque(e, x).text, tag)
+    if wanted == "double" and held == "float":
+        return Num(members, e.op(f"fpext float {opaque(e, x).text} to double"), tag)
+    if wanted == "double":
+        whole = extended(e, x)
+        within(e, x, whole, EXACT)
+        return Num(members, e.opaque("double", e.op(f"sitofp i64 {whole} to double")), tag)
+    return Num(members, extended(e, x), tag)
+
+
+def extended(e: Emitter, x: Num) -> str:
+    """An integer or bool in 64 bits (a uint64 as the same bits)."""
+    if x.llvm == "i64":
+        return x.text
+    if x.const is not None:
+        return literal(x.const, "i64")
+    how = "sext" if x.scalar.kind == "i" else "zext"
+    return e.op(f"{how} {x.llvm} {x.text} to i64")
+
+
+def within(e: Emitter, x: Num, whole: str, limit: int) -> None:
+    """Leave to the plan unless the 64-bit integer is of at most this size."""
+    if x.const is not None and abs(int(x.const)) <= limit:
+        return
+    if x.scalar.bits < limit.bit_length():
+        return
+    if x.scalar.kind == "u":
+        e.defer_if(e.op(f"icmp ugt i64 {whole}, {limit}"))
+        return
+    e.defer_if(e.op(f"icmp ugt i64 {e.op(f'add i64 {whole}, {limit}')}, {2 * limit}"))
+
+
+def joined(a: Members, b: Members) -> Members:
+    """The kinds of a value that is one of `a` on one way and one of `b` on the other."""
+    found = tuple(dict.fromkeys((*a, *b)))
+    if len(found) > 2:
+        raise Unlowered("a number of more than two kinds")
+    if len(found) == 2:
+        found = tuple(sorted(found, key=lambda s: (not s.weak, s.dtype.num)))
+        payload(found)
+    return found
+
+
+def choose(e: Emitter, condition: str, a: Num, b: Num) -> Num:
+    """`a if condition else b`."""
+    if a == b or condition == TRUE:
+        return a
+    if condition == FALSE:
+        return b
+    members = joined(a.members, b.members)
+    with e.under(condition):
+        left = widen(e, a, members)
+    with e.under(e.negated(condition)):
+        right = widen(e, b, members)
+    return Num(
+        members,
+        e.select(condition, payload(members), left.text, right.text),
+        e.select(condition, "i1", left.tag, right.tag),
+    )

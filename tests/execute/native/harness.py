@@ -1,0 +1,120 @@
+"""Native code against the plan: the same calls, and whether any difference can be seen.
+
+In: graphs or Python functions, and argument tuples.  Out: `Seen`, all that a call shows: the result bit by
+bit, the exception, the warnings in order, and what became of the arguments.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import autograph as ag
+from runtime.config import settings
+from runtime.execute.loader import load
+from runtime.execute.native.executor import NativeFunction
+from runtime.execute.native.kinds import Unlowered
+from runtime.execute.native.llvm_load import REFUSED
+from runtime.execute.python_source import plan_source
+from runtime.function.concrete import MISTAKE
+from runtime.ir.builder import Builder
+from runtime.ir.graph import Const, Graph
+from runtime.ops.table import OPS
+from runtime.types import Type
+
+
+@dataclasses.dataclass(frozen=True)
+class Seen:
+    """All that a call shows."""
+
+    result: Any
+    error: Any
+    warned: tuple[Any, ...]
+    arguments: Any
+
+
+def bits(x: Any) -> Any:
+    """A value as plain data that compares bit by bit."""
+    if isinstance(x, np.ndarray):
+        return "array", x.dtype.str, x.shape, x.tobytes()
+    if isinstance(x, np.generic):
+        return type(x).__name__, x.tobytes()
+    if isinstance(x, (tuple, list)):
+        return type(x).__name__, tuple(map(bits, x))
+    if isinstance(x, float):
+        return "float", np.float64(x).tobytes()
+    return type(x).__name__, x
+
+
+def seen(function: Callable[..., Any], args: Sequence[Any], **errors: Any) -> Seen:
+    """Call on copies of the arguments (what is shared among them stays shared)."""
+    args = copy.deepcopy(tuple(args))
+    result = error = None
+    with warnings.catch_warnings(record=True) as caught, np.errstate(**errors):
+        warnings.simplefilter("always")
+        try:
+            result = bits(function(*args))
+        except Exception as problem:  # any exception is something to compare
+            error = type(problem), str(problem)
+    return Seen(result, error, tuple((w.category, str(w.message)) for w in caught), bits(args))
+
+
+@dataclasses.dataclass
+class Pair:
+    """A graph run both ways.  handed_back: how many calls native code gave up."""
+
+    native: NativeFunction
+    plan: Callable[..., Any]
+
+    @property
+    def handed_back(self) -> int:
+        """How many calls native code gave up."""
+        return self.native.bails
+
+    def check(self, args: Sequence[Any], **errors: Any) -> None:
+        """Fail if the two can be told apart on these arguments."""
+        wanted, found = seen(self.plan, args, **errors), seen(self.native.entry, args, **errors)
+        assert found == wanted, f"{args}: native {found}\nplan {wanted}\n{self.native.text}"
+
+
+def pair(graph: Graph) -> Pair:
+    """The graph both ways; `Unlowered` where there is no native code."""
+    plan = load(plan_source(graph))
+    try:
+        native = NativeFunction(graph, lambda: plan)
+    except Unlowered as reason:
+        assert not str(reason).startswith(REFUSED), reason
+        raise
+    return Pair(native, plan)
+
+
+def one_node(op: str, types: Sequence[Type], *constants: Any, keywords: tuple[str, ...] = ()) -> Graph:
+    """A graph of one node on parameters of these types, constants after them."""
+    builder = Builder(op.replace(".", "_"))
+    params = [builder.param(t, f"x{k}") for k, t in enumerate(types)]
+    inputs = [*params, *map(Const, constants)]
+    rule = OPS[op].rule
+    assert rule is not None
+    (out,) = builder.add(op, inputs, [rule(*(x.type for x in inputs))], keywords=keywords)
+    return builder.region([], [out])
+
+
+def both(
+    function: Callable[..., Any], calls: Sequence[Sequence[Any]], *, lowered: bool = True, **errors: Any
+) -> Any:
+    """A converted function, all native, against the plain Python function on each of the calls."""
+    with settings.override(executor="native"):
+        converted = ag.function(function)
+        for args in calls:
+            wanted, found = seen(function, args, **errors), seen(converted, args, **errors)
+            assert found == wanted, f"{args}: native {found}\npython {wanted}"
+        concrete = converted.traces[-1].concrete
+        assert concrete is None or MISTAKE not in concrete.not_native, concrete.not_native
+        if lowered:
+            assert concrete is not None and concrete.executor == "native", concrete and concrete.not_native
+    return converted
