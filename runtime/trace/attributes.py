@@ -246,7 +246,7 @@ def _looked_up(trace: Trace, x: Traced, name: str) -> None:
     elif cls is None or not _plain_lookup(cls):
         doubt(trace, x)
     elif _computed(inspect.getattr_static(cls, name, _MISSING)):
-        trace.heap.escaped.add(x._facts.identity)
+        trace.heap.escape(x._facts.identity)
         trace.heap.unknown_call()
 
 
@@ -275,7 +275,7 @@ def set_attr(trace: Trace, x: Traced, name: str, value: Any) -> None:
     ):
         trace.heap.put(identity, "attr", name, value)
     elif not isinstance(x._facts.example, (type, types.ModuleType, types.FunctionType)):
-        trace.heap.escaped.add(identity)
+        trace.heap.escape(identity)
         trace.heap.unknown_call()
 
 
@@ -288,7 +288,7 @@ def del_attr(trace: Trace, x: Traced, name: str) -> None:
     found = inspect.getattr_static(cls, name, _MISSING) if cls is not None else _MISSING
     deleter = getattr(cls, "__delattr__", None) is not getattr(object, "__delattr__", None)
     if cls is None or isinstance(found, property) or _computed(found) or deleter and not benign_class(cls):
-        trace.heap.escaped.add(x._facts.identity)
+        trace.heap.escape(x._facts.identity)
         trace.heap.unknown_call()
 
 

@@ -240,14 +240,9 @@ class Trace:
         if isinstance(x, (Value, Const)):
             return self.builder.use(x)
         if isinstance(x, Traced):
-            facts = x._facts
-            if facts.trace is not self or self.closed:
-                raise self._leaked(x, "in another trace" if active() else "after its trace had ended")
-            self.heap.escaped.add(facts.identity)
-            try:
-                return self.builder.use(facts.operand)
-            except LeakedTensorError:
-                raise self._leaked(x, "outside the branch or loop body that computes it") from None
+            operand = self._used(x)
+            self.heap.escape(x._facts.identity)
+            return operand
         if is_static(x):
             return Const(x)
         if isinstance(x, tuple) and (type(x) is tuple or is_namedtuple(type(x))):
@@ -278,6 +273,16 @@ class Trace:
             fix="let autograph convert the function (ag.function), or return tuples and arrays",
         )
 
+    def _used(self, x: Traced) -> Operand:
+        """The operand of a handle, which must be one of this trace and still be in reach."""
+        facts = x._facts
+        if facts.trace is not self or self.closed:
+            raise self._leaked(x, "in another trace" if active() else "after its trace had ended")
+        try:
+            return self.builder.use(facts.operand)
+        except LeakedTensorError:
+            raise self._leaked(x, "outside the branch or loop body that computes it") from None
+
     def _leaked(self, x: Traced, where: str) -> LeakedTensorError:
         """The error that a handle is used where its value can't be."""
         facts = x._facts
@@ -302,11 +307,7 @@ class Trace:
 
     def receiver(self, x: Traced) -> Operand:
         """The operand of a handle whose own contents are read or written: it does not escape by that."""
-        escaped = x._facts.identity in self.heap.escaped
-        operand = self.operand(x)
-        if not escaped:
-            self.heap.escaped.discard(x._facts.identity)
-        return operand
+        return self._used(x)
 
     def _node(self, op: str, args: Sequence[Any], type: Type | None = None) -> Operand:
         value = self.emit(op, args, type=type)

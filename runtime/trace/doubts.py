@@ -95,7 +95,7 @@ def _believe_less(trace: Trace, level: int, values: Iterable[Any]) -> None:
         return
     for x in values:
         if isinstance(x, Object) and type_wildness(x._facts.type) != TAME:
-            trace.heap.escaped.add(x._facts.identity)
+            trace.heap.escape(x._facts.identity)
     if level == WILD:
         trace.heap.unknown_call()
     else:

@@ -10,14 +10,20 @@ Always holds: an entry is right at the current point of the trace.  Whatever cou
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Callable, Iterable
+import types
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from runtime.types import Type
 
 CLEAN, CHECK, UNKNOWN = 0, 1, 2  # how far the outside world can be trusted to be as it was at the call
 ANY = "<any key>"
+
+
+class Namespace:
+    """Takes the place of `dict` as the class of a module's globals: a dict that the program writes to is none."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,6 +46,15 @@ class Identity:
 
 
 Place = tuple[Identity, str, Any]
+Merge = Callable[[Any, Any], Any]  # the entry that describes both, or None when there is none
+
+
+class Log:
+    """What happened to the heap while it was watched: writes, entries, calls of unknown code, in order."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[str, Any]] = []
+        self.escaped: set[Identity] = set()
 
 
 class Heap:
@@ -53,10 +68,12 @@ class Heap:
         self.escaped: set[Identity] = set()
         self.stale: set[tuple[Any, str, Any]] = set()  # (kind, key) written to objects of the outside world
         self.trust = CLEAN
+        self.logs: list[Log] = []  # who watches; the same list for all copies
 
     def copy(self) -> Heap:
         """An independent copy (entries are shared, they never change)."""
         new = Heap()
+        new.logs = self.logs
         new.entries, new.sizes, new.complete = dict(self.entries), dict(self.sizes), set(self.complete)
         new.escaped, new.stale, new.trust = set(self.escaped), set(self.stale), self.trust
         return new
@@ -86,6 +103,17 @@ class Heap:
     def put(self, who: Identity, kind: str, key: Any, entry: Any) -> None:
         """Remember what the place holds (after a read; writes go through `written` first)."""
         self.entries[who, kind, key] = entry
+        self._happened("put", ((who, kind, key), entry))
+
+    def escape(self, who: Identity) -> None:
+        """Others may reach the object from now on."""
+        self.escaped.add(who)
+        for log in self.logs:
+            log.escaped.add(who)
+
+    def _happened(self, what: str, how: Any = None) -> None:
+        for log in self.logs:
+            log.events.append((what, how))
 
     def written(self, who: Identity, kind: str, key: Any) -> None:
         """A write at `key` (ANY: some key): forget it in every object that may be the same one."""
@@ -101,6 +129,17 @@ class Heap:
         self.complete -= touched
         if not who.fresh:
             self.stale.add((who.cls, kind, key))
+        self._happened("written", (who, kind, key))
+        if kind == "attr" and who.cls in (types.ModuleType, None) and not who.fresh:
+            self._other_name(Identity(Namespace), "item", key)
+        elif kind == "item" and who.cls is Namespace:
+            self._other_name(Identity(types.ModuleType), "attr", key)
+
+    def _other_name(self, who: Identity, kind: str, key: Any) -> None:
+        """A module's attributes are the items of its globals: what writes the one writes the other."""
+        for place in [p for p in self.entries if p[1] == kind and p[0].cls is who.cls and key in (ANY, p[2])]:
+            del self.entries[place]
+        self.stale.add((who.cls, kind, key))
 
     def may_alias(self, a: Identity, b: Identity) -> bool:
         """Whether two handles may stand for the same object."""
@@ -114,11 +153,13 @@ class Heap:
     def unknown_call(self) -> None:
         """Code that isn't known has run: keep only what it can't have reached."""
         self.trust = UNKNOWN
+        self._happened("unknown")
         self._keep(lambda who: who.fresh and who not in self.escaped)
 
     def doubtful(self) -> None:
         """An operator on a value of unknown class has run: most likely nothing changed outside, but check."""
         self.trust = max(self.trust, CHECK)
+        self._happened("doubtful")
         self._keep(lambda who: who.fresh and who not in self.escaped)
 
     def _keep(self, wanted: Callable[[Identity], bool]) -> None:
@@ -127,10 +168,8 @@ class Heap:
         self.complete = set(filter(wanted, self.complete))
 
     # ---------------------------------------------------------------- where paths meet
-    def meet(self, others: Iterable[Heap], merge: Callable[[Any, Any], Any]) -> bool:
-        """Keep what holds here and in all `others`; whether anything had to go.
-
-        merge(a, b): the entry that describes both, or None when there is none."""
+    def meet(self, others: Iterable[Heap], merge: Merge) -> bool:
+        """Keep what holds here and in all `others`; whether anything had to go."""
         changed = False
         for other in others:
             for place, entry in list(self.entries.items()):
@@ -155,3 +194,46 @@ class Heap:
                 trust,
             )
         return changed
+
+    # ------------------------------------------------------- where control may come from many points
+    @contextlib.contextmanager
+    def watched(self) -> Iterator[Log]:
+        """Log what happens to this heap and its copies meanwhile."""
+        log = Log()
+        self.logs.append(log)
+        try:
+            yield log
+        finally:
+            self.logs.remove(log)
+
+    def throughout(self, log: Log, merge: Merge) -> Heap:
+        """What holds from now on at every moment of the stretch that was logged."""
+        new = self.copy()
+        new.logs = []
+        new.escaped |= log.escaped
+        unknown: set[Place] = set()  # written, and not yet known what with
+        for what, how in log.events:
+            if what == "put":
+                place, entry = how
+                unknown.discard(place)
+                if place in new.entries:
+                    merged = merge(new.entries[place], entry)
+                    new.entries[place] = merged
+                    if merged is None:
+                        del new.entries[place]
+            elif what == "written":
+                known = new.entries.get(how)
+                new.complete = {o for o in new.complete if not new.may_alias(o, how[0])}
+                new.sizes = {o: n for o, n in new.sizes.items() if not new.may_alias(o, how[0])}
+                new.written(*how)
+                if known is not None:
+                    new.entries[how] = known
+                    unknown.add(how)
+            elif what == "unknown":
+                new.unknown_call()
+            else:
+                new.doubtful()
+        for place in unknown:
+            new.entries.pop(place, None)
+        new.logs = self.logs
+        return new
