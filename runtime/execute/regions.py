@@ -96,7 +96,8 @@ class Regions(Blocks, abc.ABC):
             return
         self.settle(scope)
         if shared is not None:
-            pred = self.keep_tested(scope, node, pred, shared, arms)
+            read = frozenset(name for x in operands if x is not None for name in x.reads)
+            pred = self.keep_tested(scope, node, pred, shared, arms, read)
         self.cond_statement(scope, node, pred, arms)
 
     def _operand(self, scope: Scope, operand: Operand) -> Expr | None:
@@ -105,11 +106,22 @@ class Regions(Blocks, abc.ABC):
             return None
         return self.expression(scope, operand)
 
-    def keep_tested(self, scope: Scope, node: Node, pred: Expr, shared: int, arms: Sequence[Arm]) -> Expr:
-        """The tested value is a result as well and the other arm needs statements: give it a variable."""
+    def keep_tested(
+        self,
+        scope: Scope,
+        node: Node,
+        pred: Expr,
+        shared: int,
+        arms: Sequence[Arm],
+        read: frozenset[str],
+    ) -> Expr:
+        """The tested value is a result as well and the other arm needs statements: give it a variable.
+
+        read: the variables that the arms read; this one is assigned before they run.
+        """
         if pred.reads == {pred.text}:
             return pred
-        name = self.names.local(scope.hint(node.outputs[0]), scope.busy(after=True))
+        name = self.names.local(scope.hint(node.outputs[0]), scope.busy(after=True) | read)
         self.emit([f"{name} = ", pred], pred.span)
         for arm, region in zip(arms, node.regions, strict=True):
             if region.params[shared] in arm.scope.env:
