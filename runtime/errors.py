@@ -57,6 +57,12 @@ class AutographError(Exception):
         self.what, self.span, self.why, self.fix = what, span, why, fix
         super().__init__(message(what, span, why, fix))
 
+    def locate(self, span: Span) -> None:
+        """Say where it happened, if that is not known yet."""
+        if self.span is None:
+            self.span = span
+            self.args = (message(self.what, span, self.why, self.fix),)
+
 
 class SourceNotFound(AutographError):
     """The function has no Python source that could be converted (built in, exec without linecache)."""
@@ -91,7 +97,10 @@ class LeakedTensorError(TraceError):
 
 
 class UnboundNameError(AutographError, UnboundLocalError):
-    """A name was read that has no value on the path taken."""
+    """A name was read that has no value on the path taken; its text is Python's own."""
+
+    def locate(self, span: Span) -> None:
+        """Nothing: Python's text names no place."""
 
 
 class GuardError(AutographError):
@@ -108,6 +117,10 @@ class SignatureError(AutographError, TypeError):
 
 class CheckError(AutographError, AssertionError):
     """Shadow mode (`check=True`) found a difference between the plain and the converted function."""
+
+
+class GradientError(AutographError, TypeError):
+    """A derivative can't be had, or code that can't follow it asked for a bare number."""
 
 
 class ExportError(AutographError):

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from runtime.config import settings
-from runtime.errors import Span
+from runtime.errors import AutographError, Span
 from runtime.places import is_own
 
 # (code, index of the instruction or -1, line) -> the user's place
@@ -87,7 +87,11 @@ def cleaned(error: BaseException, *, show_generated: bool | None = None) -> type
         for other in _related(error):
             if other is not error and _has_generated(other.__traceback__):
                 other.__traceback__ = rewritten(other.__traceback__, show_generated=False)
-        return rewritten(error.__traceback__, show_generated=False)
+        entries = _entries(error.__traceback__)
+        place = entries[-1].span if entries else None
+        if place is not None and isinstance(error, AutographError):
+            error.locate(place)
+        return _chained(entries)
     except RecursionError:  # no room left on the stack for this: better the frames as they are
         return error.__traceback__
 
@@ -123,10 +127,19 @@ def rewritten(
     """
     if settings.show_generated_frames if show_generated is None else show_generated:
         return traceback
+    return _chained(_entries(traceback))
+
+
+def _entries(traceback: types.TracebackType | None) -> list[_Entry]:
+    """What stands for the traceback's entries."""
     entries: list[_Entry] = []
     while traceback is not None:
         _add(entries, traceback)
         traceback = traceback.tb_next
+    return entries
+
+
+def _chained(entries: list[_Entry]) -> types.TracebackType | None:
     result: types.TracebackType | None = None
     for entry in reversed(entries):
         result = types.TracebackType(result, entry.frame, entry.instruction, entry.line)
