@@ -63,7 +63,9 @@ from runtime import (
     for_loop,
     run_functions_eagerly,
     settings,
+    try_,
     while_loop,
+    with_,
 )
 
 __all__ = [

@@ -23,7 +23,9 @@ from runtime.function.polymorphic import PolymorphicFunction
 from runtime.places import is_users, span_of
 from runtime.trace.api import Hooks
 from runtime.trace.core import Trace, active
+from runtime.trace.heap import Namespace
 from runtime.trace.record import Path
+from runtime.types import StaticType
 
 # Library code that is not traced into when a user's function calls it: it may keep state of its own.
 _LIBRARIES = frozenset(sys.stdlib_module_names) - {"colorsys", "bisect", "heapq", "__main__"}
@@ -85,7 +87,7 @@ class TracedGlobals(dict[str, Any]):
         super().__init__({"__builtins__": real.get("__builtins__", __builtins__)})
         self.trace, self.real = trace, real
         # a dict that the program writes to is not taken for a module's globals
-        self.handle = trace.constant(real, Path((real,), (), "global "), kind=TracedGlobals)
+        self.handle = trace.constant(real, Path((real,), (), "global "), kind=Namespace)
 
     def __getitem__(self, name: str) -> Any:
         if name in self.real or self.trace.heap.get(self.handle._facts.identity, "item", name) is not None:
@@ -102,6 +104,7 @@ class SourceHooks(Hooks):
         self.originals: dict[types.CodeType, types.CodeType] = {}
         self.globals: dict[int, TracedGlobals] = {}
         self.spaces: dict[int, str] = {}
+        self.boxes: dict[int, Cell] = {}
 
     # ------------------------------------------------------------------ places
     def frame(self) -> types.FrameType | None:
@@ -180,6 +183,8 @@ class SourceHooks(Hooks):
         space = self.globals.get(id(function.__globals__))
         if space is None:
             space = self.globals[id(function.__globals__)] = TracedGlobals(trace, function.__globals__)
+        code = Path((function,), (("attr", "__code__"),), f"the code of {function.__qualname__}")
+        trace.guard(code, StaticType(function.__code__), code.text)
         where = Path((function,), (), f"{function.__name__}'s default ")
         defaults = self._defaults(function, where)
         kwdefaults = {
@@ -202,7 +207,7 @@ class SourceHooks(Hooks):
         out = {}
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             if name in form.boxed_free:
-                box = Cell(name, cell=cell)
+                box = self.boxes.setdefault(id(cell), Cell(name, cell=cell))
                 out[name] = types.CellType(trace.constant(box, Path((box,), (), f"captured {name!r}")))
                 continue
             path = Path((cell,), (), f"captured {name!r}")

@@ -20,8 +20,9 @@ import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
 
+from runtime.autodiff.levels import recording
 from runtime.config import settings
-from runtime.errors import AutographError, ConversionRefused, Untraceable
+from runtime.errors import AutographError, ConversionRefused, Span, Untraceable
 from runtime.execute.traceback import cleaned
 from runtime.function.concrete import ConcreteFunction
 from runtime.function.dispatch import MISS, Entry, compile_entry
@@ -36,6 +37,7 @@ from runtime.function.signature import (
 )
 from runtime.function.spec import TensorSpec
 from runtime.ir.graph import Graph
+from runtime.places import place
 from runtime.trace.core import active
 from runtime.trace.record import Argument, Guard, TraceResult
 from runtime.types import UNBOUND, Type
@@ -136,7 +138,7 @@ class PolymorphicFunction(Generic[P, R]):
     # ---------------------------------------------------------------- calling
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
         """What the Python function does."""
-        if active() is not None:
+        if active() is not None or recording():
             return self._inline(self._python, args, kwargs)  # type: ignore[no-any-return]
         try:
             if _Mode.eager:
@@ -210,7 +212,7 @@ class PolymorphicFunction(Generic[P, R]):
                        values: tuple[Any, ...]) -> tuple[Signature, str]:
         """The signature to trace for, and why there must be a new trace."""
         if self._input_signature is not None:
-            wanted = check_input_signature(self._name, exact, self._input_signature)
+            wanted = check_input_signature(self._name, exact, self._input_signature, place(self._python))
             if not covering:
                 return wanted, "first call" if not group else retrace_reason(exact, group[-1].signature)
         if covering:
@@ -238,7 +240,7 @@ class PolymorphicFunction(Generic[P, R]):
     def _attempt(self, signature: Signature, exact: Signature, bound: Bound, reason: str) -> TraceRecord:
         """Trace for `signature`, else for the exact one, else leave the signature to plain Python."""
         start = time.perf_counter()
-        why = ""
+        why, where = "", None
         for candidate in (signature,) if signature == exact else (signature, exact):
             try:
                 concrete = self._trace(candidate, bound)
@@ -247,15 +249,16 @@ class PolymorphicFunction(Generic[P, R]):
                 if self._is_strict():
                     raise
                 self._give_up(refusal.what)
-                return self._plain_record(candidate, refusal.what, time.perf_counter() - start)
+                return self._plain_record(candidate, refusal.what, time.perf_counter() - start, refusal.span)
             except Exception as problem:  # whatever goes wrong while tracing, Python still knows what to do
                 if self._is_strict():
                     raise
-                why = why or _reason(problem)  # the text only: the exception would keep the arguments alive
+                if not why:  # text and place only: the exception would keep the arguments alive
+                    why, where = _reason(problem), getattr(problem, "span", None)
                 continue
             return TraceRecord(candidate, reason, time.perf_counter() - start, concrete, None, entry,
                                made=next(self._tick))
-        return self._plain_record(signature, why, time.perf_counter() - start)
+        return self._plain_record(signature, why, time.perf_counter() - start, where)
 
     def _trace(self, signature: Signature, bound: Bound) -> ConcreteFunction:
         """One trace; nothing is stored."""
@@ -269,10 +272,12 @@ class PolymorphicFunction(Generic[P, R]):
                                   volatile=volatile)
         return ConcreteFunction(signature, traced)
 
-    def _plain_record(self, signature: Signature, why: str, seconds: float) -> TraceRecord:
+    def _plain_record(self, signature: Signature, why: str, seconds: float,
+                      place: Span | None = None) -> TraceRecord:
         """A record that leaves its signature to plain Python."""
         entry = compile_entry(signature, (), "python(*args, **kwargs)", python=self._python)
-        return TraceRecord(signature, "left to Python", seconds, None, why, entry, made=next(self._tick))
+        return TraceRecord(signature, "left to Python", seconds, None, why, entry, made=next(self._tick),
+                           place=place)
 
     def _give_up(self, why: str) -> None:
         """Whatever no trace serves is plain Python from now on."""
@@ -354,7 +359,8 @@ class PolymorphicFunction(Generic[P, R]):
                 record = self._attempt(exact, exact, bound, "get_concrete_function")
                 self._store(record, exact.skeleton(), bound)
         if record.concrete is None:
-            raise Untraceable(f"{record.signature} is left to plain Python", why=record.plain or "")
+            raise Untraceable(f"{record.signature} is left to plain Python", span=record.place,
+                              why=record.plain or "", fix="change this, or call the function as it is")
         return record.concrete
 
     def _last_concrete(self) -> ConcreteFunction:

@@ -40,7 +40,14 @@ class OpDef:
     precedence: of the printed expression, as in the Python grammar (0 loosest .. 20 atom).
     cupy: dotted CuPy path, "" when the same expression works on CuPy arrays, None when CuPy lacks it.
     scalar: lowering of one element for native printers by dtype kind, or None.
-    vjp, jvp, batch: derivative and batching rules, or None.
+    vjp: reverse rules by operand, `{position or keyword: rule}`, or None where there is no derivative.
+        `rule(ct, result, *operands, **keywords)` gives the operand's cotangent; for an operand that is a
+        list of arrays, a list.  It may broadcast against the operand: the caller sums and casts.  An
+        operand that is left out has no gradient.  Rules are written in NumPy functions and those of
+        `runtime.ops.adjoint`, which also has the other words that may stand here.
+    jvp: forward rules in the same form: `rule(tangent, result, *operands, **keywords)` gives the change
+        of the result; where one is missing, the transpose of the reverse rule is taken.
+    batch: batching rule, or None.
     domain: (low, high) of sample inputs for tests; special: extra sample points.
     ulp: how many units in the last place a result may differ between executors.
     """
@@ -58,8 +65,8 @@ class OpDef:
     precedence: int = 20
     cupy: str | None = ""
     scalar: Callable[..., Any] | None = None
-    vjp: Callable[..., Any] | None = None
-    jvp: Callable[..., Any] | None = None
+    vjp: Any = None
+    jvp: Any = None
     batch: Callable[..., Any] | None = None
     domain: tuple[float, float] = (-2.0, 2.0)
     special: tuple[Any, ...] = ()

@@ -26,6 +26,7 @@ from runtime.ops import (
     sorting,
     ufuncs,
 )
+from runtime.ops.derivatives import with_derivatives
 
 FAMILIES = (
     python,
@@ -49,7 +50,7 @@ def _collect() -> tuple[dict[str, OpDef], dict[Callable[..., Any], OpDef], dict[
     callables: dict[Callable[..., Any], OpDef] = {}
     methods: dict[str, OpDef] = {}
     for family in FAMILIES:
-        for op in family.ROWS:
+        for op in map(with_derivatives, family.ROWS):
             keys: list[tuple[dict[Any, OpDef], Any]] = [(ops, op.name)]
             keys += [(callables, fn) for fn in op.captures]
             keys += [(methods, op.method)] if op.method else []

@@ -1,0 +1,110 @@
+"""The public functions of differentiation: those of `runtime.autodiff`, on converted functions.
+
+In: Python functions, also those made by `ag.function`.  Out: functions that give derivatives.
+What always holds: the function runs eagerly, as Python, on boxes; it is converted first where its source
+is at hand, so that calls which would lose a derivative (`float(x)`, `np.array([x, y])`, `math.sin(x)`,
+writes into `np.zeros(n)`) keep it; where it can't be converted it runs as it stands.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from autograph.operators.calls import call
+from runtime.autodiff import check, custom, transforms
+from runtime.autodiff.tape import GradientTape
+from runtime.autodiff.transforms import ArgNums, stop_gradient
+
+Function = Callable[..., Any]
+
+
+def _on_tape(function: Function) -> Function:
+    """The function as it runs while a level is open."""
+
+    @functools.wraps(function, updated=())
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return call(function, *args, **kwargs)
+
+    return run
+
+
+def grad(f: Function, argnums: ArgNums = 0, has_aux: bool = False) -> Function:
+    """The gradient of a function of one real result.
+
+    argnums: the positional argument to differentiate by, or a sequence of them (then a tuple comes out).
+    has_aux: f gives `(value, aux)`; the new function gives `(gradient, aux)`.
+
+    >>> import numpy as np
+    >>> grad(lambda x: (x ** 3).sum())(np.array([1.0, 2.0]))
+    array([ 3., 12.])
+    """
+    return transforms.grad(_on_tape(f), argnums, has_aux)
+
+
+def value_and_grad(f: Function, argnums: ArgNums = 0, has_aux: bool = False) -> Function:
+    """As `grad`, with the value first: `(value, gradient)`, or `((value, aux), gradient)`."""
+    return transforms.value_and_grad(_on_tape(f), argnums, has_aux)
+
+
+def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
+    """`(value, pull_back)`: the value at the primals, and the function from cotangents of the value to a
+    tuple of cotangents of the primals.  has_aux: f gives `(value, aux)`, and aux comes out third."""
+    return transforms.vjp(_on_tape(f), *primals, has_aux=has_aux)
+
+
+def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    """`(value, change)`: the value at the primals and its derivative along the tangents, in one forward run.
+
+    >>> jvp(lambda x: x * x, (3.0,), (1.0,))
+    (9.0, 6.0)
+    """
+    return transforms.jvp(_on_tape(f), primals, tangents)
+
+
+def jacobian(f: Function, argnums: ArgNums = 0) -> Function:
+    """All derivatives of an array result: arrays of the result's shape followed by the argument's."""
+    return transforms.jacobian(_on_tape(f), argnums)
+
+
+def hessian(f: Function, argnums: ArgNums = 0) -> Function:
+    """The second derivatives of a function of one real result."""
+    return transforms.hessian(_on_tape(f), argnums)
+
+
+def custom_gradient(f: Function) -> Function:
+    """A function that brings its own derivative: f gives `(value, pull_back)`.
+
+    `pull_back(ct)` takes the cotangent of the value and gives those of the arguments: a tuple, or the one.
+    A decorator.
+    """
+    return custom.custom_gradient(f)
+
+
+def check_grads(
+    f: Function,
+    args: Sequence[Any],
+    order: int = 1,
+    modes: Sequence[str] = ("forward", "reverse"),
+    **options: Any,
+) -> None:
+    """Compare the derivatives of f at args with finite differences; raises CheckError where they differ.
+
+    modes: "forward", "reverse"; order: up to which derivative; eps, rtol, atol, seed: of the comparison.
+    """
+    check.check_grads(_on_tape(f), args, order, modes, **options)
+
+
+__all__ = [
+    "GradientTape",
+    "check_grads",
+    "custom_gradient",
+    "grad",
+    "hessian",
+    "jacobian",
+    "jvp",
+    "stop_gradient",
+    "value_and_grad",
+    "vjp",
+]

@@ -1,0 +1,379 @@
+"""Boxes: what a function sees in place of the arrays and numbers that a level follows.
+
+In: anything Python and NumPy do to arrays.  Out: the same, on the values inside, recorded on the levels.
+A box of an array is a handle: it looks at a `Store`, through views, and a write replaces what the store
+holds.  So all boxes of one array see its writes, as NumPy's views do, while the recorded values stay.
+
+What always holds: a box shows the value and behaviour of what is inside; code that needs a bare float or
+array of a followed value gets a GradientError instead of a value cut off from its derivative.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from runtime.autodiff.levels import Active, apply, bare, map_tree, opened
+from runtime.autodiff.places import Place, Step, memory_order, update
+from runtime.autodiff.rows import by_name, row_of
+from runtime.errors import GradientError
+from runtime.ops.adjoint import is_basic
+
+GETITEM = by_name("getitem")
+UPDATE = row_of(update)
+PARTS: dict[str, Callable[[Any], Any]] = {
+    "T": np.transpose,
+    "mT": lambda x: np.swapaxes(x, -1, -2),
+    "real": np.real,
+    "imag": np.imag,
+}
+
+
+@dataclasses.dataclass(eq=False)
+class Store:
+    """What an array's boxes share.
+
+    value: the present value, bare or followed.  memory: an array of the user's that shows each write.
+    shared: the bare array may be held by others, so a write makes a new one."""
+
+    value: Any
+    memory: Any = None
+    shared: bool = True
+    version: int = 0
+    order: tuple[int, ...] | None = None
+
+    def axes(self) -> tuple[int, ...]:
+        """The order of the axes in memory; it stays what it was at first."""
+        if self.order is None:
+            self.order = memory_order(bare(self.value))
+        return self.order
+
+
+class Box:
+    """A followed array, NumPy scalar or Python number."""
+
+    __slots__ = ("_known", "_steps", "_store")
+    __array_priority__ = 1000
+    protocol: Any = None  # calls with boxes; stands above this module, which gives it (see `dispatch`)
+
+    def __init__(self, value: Any, memory: Any = None) -> None:
+        self._store = Store(value, memory)
+        self._steps: tuple[Step, ...] = ()
+        self._known: tuple[int, Any] | None = None
+
+    @classmethod
+    def of_view(cls, base: Box, step: Step) -> Box:
+        """A box that looks at another one's array through one more view."""
+        made = cls.__new__(cls)
+        made._store, made._steps, made._known = base._store, (*base._steps, step), None
+        return made
+
+    # ------------------------------------------------------------------ reading and writing
+    def read(self) -> Any:
+        """The present value; it will not change."""
+        store = self._store
+        if not self._steps:
+            store.shared = True
+            return self._snapshot()
+        if self._known is None or self._known[0] != store.version or store.memory is not None:
+            store.shared = True
+            value = self._snapshot()
+            for step in self._steps:
+                value = apply(step.row, (value, *step.args), step.kwargs)
+                value = value if step.item is None else value[step.item]
+            self._known = store.version, value
+        return self._known[1]
+
+    def _snapshot(self) -> Any:
+        store = self._store
+        if store.memory is not None and type(store.value) is not Active:
+            return store.memory.copy()
+        return store.value
+
+    @property
+    def bare(self) -> Any:
+        """The present value without levels; an array must not be kept or written to."""
+        value = bare(self._store.value)
+        for step in self._steps:
+            value = step(value)
+        return value
+
+    concrete_value = bare
+
+    @property
+    def followed(self) -> bool:
+        """Whether an open level follows the value."""
+        return type(opened(self._store.value)) is Active
+
+    def write(self, key: Any, values: Any) -> None:
+        """`self[key] = values`, for all boxes of the array."""
+        store = self._store
+        value = opened(store.value)
+        given = unwrap(values)
+        if not isinstance(bare(value), np.ndarray):
+            raise TypeError(f"'{type(self.bare).__name__}' object does not support item assignment")
+        followed = type(value) is Active or type(given) is Active
+        if followed and not is_inexact_dtype(self.bare.dtype):
+            raise lost(self, "it is written into an array of integers or bools")
+        if not followed:
+            target = store.memory if store.memory is not None else value
+            if store.shared and store.memory is None:
+                target = store.value = target.copy(order="K")
+                store.shared = False
+            for step in self._steps:
+                target = step(target)
+            target[key] = given
+        else:
+            for step in self._steps:
+                if step.row.name == "np.imag":
+                    raise GradientError(
+                        "a write into the imaginary part of an array can't be followed",
+                        fix="write complex numbers into the array itself",
+                    )
+            if store.memory is not None and type(value) is not Active:
+                value, store.shared = value.copy(), False
+            place = Place(self._steps, key, store.axes(), in_place=not store.shared)
+            if store.memory is not None:
+                self._show(key, given)
+            assert UPDATE is not None
+            store.value = apply(UPDATE, (value, given, place), {})
+            store.shared = False
+        store.version += 1
+
+    def _show(self, key: Any, given: Any) -> None:
+        """Let the user's own array show the write, too."""
+        target = self._store.memory
+        for step in self._steps:
+            target = step(target)
+        target[key] = bare(given)
+
+    @property
+    def is_view(self) -> bool:
+        """Whether the box looks at a part of another one's array."""
+        return bool(self._steps)
+
+    @property
+    def identity(self) -> int:
+        """The same for all boxes of one array."""
+        return id(self._store)
+
+    def promote(self, value: Any) -> None:
+        """Exchange the value for the same one followed by another level."""
+        self._store.value, self._store.shared = value, True
+        self._store.version += 1
+
+    # ------------------------------------------------------------------ what Python asks
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        """The class of the value inside, for isinstance."""
+        return type(self.bare)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__array_") or name in ("_store", "_steps", "_known"):
+            raise AttributeError(name)
+        value = self.bare
+        found = getattr(value, name)  # the error of a wrong name is Python's own
+        if not isinstance(value, (np.ndarray, np.generic)):
+            return self._of_number(name, found)
+        if name in ("T", "mT", "real", "imag"):
+            return PARTS[name](self)
+        if name == "flat":
+            return np.ravel(self)
+        method = Box.protocol.method(self, name) if callable(found) else None
+        if method is not None:
+            return method
+        if callable(found) and type(opened(self._store.value)) is Active:
+            raise lost(self, f"its method {name} is called")
+        return found
+
+    def _of_number(self, name: str, found: Any) -> Any:
+        if name == "conjugate":
+            return lambda: Box.protocol.call_row(by_name("np.conjugate"), (self,), {})
+        if name in ("real", "imag"):
+            return Box.protocol.call_row(by_name(f"np.{name}"), (self,), {})
+        return found
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in ("_store", "_steps", "_known"):
+            object.__setattr__(self, name, value)
+        elif name == "shape":
+            raise GradientError("the shape of a followed array is set", fix="use reshape")
+        elif name in ("real", "flat"):
+            getattr(self, name)[...] = value
+        else:
+            setattr(self.bare, name, value)
+
+    def __getitem__(self, key: Any) -> Any:
+        value = self.bare
+        key = map_tree(_plain_key, key)
+        part = value[key]
+        if isinstance(part, np.ndarray) and is_basic(key):
+            return Box.of_view(self, Step(GETITEM, (key,)))
+        if not self._steps:  # a copy of some elements: the array isn't held
+            return wrap(apply(GETITEM, (self._store.value, key), {}))
+        return wrap(apply(GETITEM, (self.read(), key), {}))
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.write(map_tree(_plain_key, key), value)
+
+    def __iter__(self) -> Iterator[Any]:
+        value = self.bare
+        if np.ndim(value) == 0:
+            iter(value)  # raises as Python does
+        return (self[i] for i in range(len(value)))
+
+    def __len__(self) -> int:
+        return len(self.bare)
+
+    def __bool__(self) -> bool:
+        return bool(self.bare)
+
+    def __int__(self) -> int:
+        return int(self.bare)
+
+    def __index__(self) -> int:
+        return operator.index(self.bare)
+
+    def __float__(self) -> float:
+        if self.followed:
+            raise lost(self, "it is needed as a Python float")
+        return float(self.bare)
+
+    def __complex__(self) -> complex:
+        if self.followed:
+            raise lost(self, "it is needed as a Python complex")
+        return complex(self.bare)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        if self.followed:
+            raise lost(self, "NumPy needs its elements")
+        value = self.bare
+        if not isinstance(value, np.ndarray):
+            return np.asarray(value, dtype)
+        self._store.shared = True
+        return value if dtype is None or dtype == value.dtype else value.astype(dtype)
+
+    def __contains__(self, item: Any) -> bool:
+        return unwrap_bare(item) in self.bare
+
+    def __hash__(self) -> int:
+        return hash(self.bare)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.bare, spec)
+
+    def __str__(self) -> str:
+        return str(self.bare)
+
+    def __repr__(self) -> str:
+        return repr(self.bare)
+
+    def __copy__(self) -> Any:
+        return self if not isinstance(self.bare, np.ndarray) else wrap(self.read())
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.__copy__()
+
+    def __reduce__(self) -> Any:
+        if self.followed:
+            raise lost(self, "it is pickled")
+        return np.copy if isinstance(self.bare, np.ndarray) else type(self.bare), (self.bare,)
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    def __round__(self, *digits: Any) -> Any:
+        if isinstance(self.bare, np.ndarray):
+            return np.round(self, *digits)
+        return round(self.bare, *digits)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
+        return Box.protocol.call_ufunc(ufunc, method, args, kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return Box.protocol.call_function(function, args, kwargs)
+
+
+# -- between boxes and values --------------------------------------------------------------------------
+
+
+def wrap(value: Any) -> Any:
+    """What a function sees of a value: a box if it is followed, or an array that may become so."""
+    return Box(value) if type(value) is Active else value
+
+
+def unwrap(x: Any) -> Any:
+    """The value of a box; anything else is a value."""
+    return x.read() if type(x) is Box else x
+
+
+def unwrap_bare(x: Any) -> Any:
+    """The value of a box without any level."""
+    return x.bare if type(x) is Box else x
+
+
+def wrap_tree(x: Any) -> Any:
+    """`wrap` on the leaves of nested sequences and dicts."""
+    return map_tree(wrap, x)
+
+
+def unwrap_tree(x: Any) -> Any:
+    """`unwrap` on the leaves of nested sequences and dicts."""
+    return map_tree(unwrap, x)
+
+
+def settled(x: Any) -> Any:
+    """What remains of a box when levels are over: a bare value, or a box that outer levels follow."""
+    if type(x) is not Box:
+        return x
+    value = opened(x.read())
+    if type(value) is Active:
+        return Box(value)
+    return value.copy() if isinstance(value, np.ndarray) and x._store.memory is None else value
+
+
+def _plain_key(x: Any) -> Any:
+    if type(x) is not Box:
+        return x.copy() if isinstance(x, np.ndarray) else x
+    return x.bare
+
+
+def is_inexact_dtype(dtype: Any) -> bool:
+    """Whether arrays of the dtype have derivatives."""
+    return dtype.kind in "fc"
+
+
+def lost(box: Box, what: str) -> GradientError:
+    value = box.bare
+    kind = f"an array of shape {value.shape}" if isinstance(value, np.ndarray) else f"the number {value}"
+    return GradientError(
+        f"the derivative of {kind} would be lost: {what}",
+        why="the result would be a bare value, which nothing connects to the input",
+        fix="let this code be converted (it is where its source is at hand), make the array that is written "
+        "to inside the differentiated function, or cut the value off with ag.stop_gradient",
+    )
+
+
+def any_box(x: Any) -> bool:
+    """Whether there is a box in nested sequences and dicts."""
+    if type(x) is Box:
+        return True
+    if type(x) in (tuple, list):
+        return any(map(any_box, x))
+    return type(x) is dict and any(map(any_box, x.values()))
+
+
+def any_followed(x: Any) -> bool:
+    """Whether there is a followed box in nested sequences and dicts."""
+    if type(x) is Box:
+        return x.followed
+    if type(x) in (tuple, list):
+        return any(map(any_followed, x))
+    return type(x) is dict and any(map(any_followed, x.values()))

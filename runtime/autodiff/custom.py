@@ -1,0 +1,108 @@
+"""Functions that bring their own derivative.
+
+In: a function that gives its value and a function from cotangents of the value to those of its arguments.
+Out: a function that gives the value.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from runtime import tree
+from runtime.autodiff.box import Box, any_followed, unwrap, wrap
+from runtime.autodiff.levels import Active, map_tree, opened
+from runtime.autodiff.transforms import conjugate
+from runtime.errors import GradientError
+from runtime.ir.opdef import OpDef
+from runtime.ops.adjoint import EACH
+from runtime.ops.rules import any_value
+
+Function = Callable[..., Any]
+
+
+def custom_gradient(function: Function) -> Function:
+    """`function(*args)` gives `(value, pull_back)`; `pull_back(ct)` gives the cotangents of the arguments."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not any_followed(args):
+            return _pair(function, args, kwargs)[0]
+        holder: dict[str, Any] = {}
+
+        def run(*given: Any) -> Any:
+            value, holder["back"] = _pair(function, map_tree(wrap, given), kwargs)
+            leaves, holder["structure"] = tree.flatten(value)
+            parts = [unwrap(x) for x in leaves]
+            return parts[0] if len(parts) == 1 else tuple(parts)
+
+        def back(position: int) -> Function:
+            def rule(ct: Any, y: Any, *operands: Any) -> Any:
+                cts = [_turned(x) for x in (ct if isinstance(ct, tuple) else (ct,))]
+                made = holder["back"](tree.unflatten(holder["structure"], cts))
+                made = made if isinstance(made, tuple) else (made,)
+                if len(made) != len(operands):
+                    raise GradientError(
+                        f"the derivative of {function.__name__} gave {len(made)} cotangents, "
+                        f"but there are {len(operands)} arguments",
+                        fix="return a tuple with one cotangent per argument, None where there is none",
+                    )
+                part = made[position]
+                return 0 * ct if part is None else tree.map_leaves(_turned, part)
+
+            return rule
+
+        row = OpDef(
+            name=f"custom {function.__name__}",
+            doc="",
+            rule=any_value,
+            run=run,
+            vjp={EACH: back},
+        )
+        result = _apply_below(row, map_tree(unwrap, args))
+        parts = list(result) if isinstance(result, tuple) else [result]
+        return tree.unflatten(holder["structure"], [wrap(x) for x in parts])
+
+    return call
+
+
+def _apply_below(row: OpDef, args: tuple[Any, ...]) -> Any:
+    """The function run on what the innermost level follows, recorded there; outer levels see inside it."""
+    level = max((x.level for x in _actives(args)), key=lambda each: each.depth)
+
+    def strip(x: Any) -> Any:
+        return x.value if type(x) is Active and x.level is level else x
+
+    found = [((i, *place), x) for i, arg in enumerate(args) for place, x in _placed(arg) if x.level is level]
+    below = map_tree(strip, args)
+    result = row.run(*below)
+    return level.record(row, result, below, {}, found)
+
+
+def _placed(x: Any, place: tuple[Any, ...] = ()) -> Any:
+    x = opened(x)
+    if type(x) is Active:
+        yield place, x
+    elif isinstance(x, (tuple, list)):
+        for i, item in enumerate(x):
+            yield from _placed(item, (*place, i))
+
+
+def _actives(x: Any) -> list[Active]:
+    return [active for _, active in _placed(x)]
+
+
+def _turned(x: Any) -> Any:
+    return wrap(conjugate(unwrap(x))) if type(x) is Box else conjugate(x)
+
+
+def _pair(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Function]:
+    made = function(*args, **kwargs)
+    if not isinstance(made, tuple) or len(made) != 2 or not callable(made[1]):
+        raise GradientError(
+            f"{function.__name__} must give a pair (value, function), not {type(made).__name__}",
+            why="ag.custom_gradient takes the derivative from it",
+            fix="return the value, and a function from its cotangents to those of the arguments",
+        )
+    return made

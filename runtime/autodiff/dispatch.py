@@ -1,0 +1,320 @@
+"""Calls with boxes: ops of the table, NumPy's dispatch protocols, Python's operators, methods of arrays.
+
+In: callables and arguments among which are boxes.  Out: their results, in boxes where they are followed.
+What always holds: a result is of the kind that plain NumPy gives, a view where that is one.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from runtime.autodiff.box import (
+    Box,
+    any_box,
+    any_followed,
+    lost,
+    unwrap,
+    unwrap_bare,
+    unwrap_tree,
+    wrap,
+    wrap_tree,
+)
+from runtime.autodiff.levels import Active, apply, bare, map_tree, opened
+from runtime.autodiff.places import Step
+from runtime.autodiff.rows import FUNCTIONS, PART_WRITES, REDUCE, VIEWS, by_name, row_of
+from runtime.errors import GradientError
+from runtime.ir.opdef import OpDef
+from runtime.ops.adjoint import scatter
+from runtime.ops.table import BY_METHOD
+
+# -- calls ---------------------------------------------------------------------------------------------
+
+
+def _operand(x: Any, followed: bool) -> Any:
+    """The value of an operand; a plain array is copied if a rule may look at it later."""
+    if type(x) is Box:
+        return x.read()
+    return x.copy() if followed and isinstance(x, np.ndarray) and x.flags.writeable else x
+
+
+def call_row(row: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """An op of the table on boxes."""
+    out = kwargs.pop("out", None)
+    if isinstance(out, tuple) and len(out) == 1:
+        out = out[0]
+    if row.name in VIEWS and type(args[0]) is Box and not any_box(args[1:]):
+        return _view(row, args, kwargs)
+    followed = any_followed(args) or any_followed(kwargs)
+    given = map_tree(lambda x: _operand(x, followed), args)
+    named = map_tree(lambda x: _operand(x, followed), kwargs)
+    result = apply(row, given, named)
+    if out is None:
+        return _fresh(wrap_tree(result))
+    results, outs = (result, out) if isinstance(out, tuple) else ((result,), (out,))
+    for value, target in zip(results, outs, strict=True):
+        if target is not None:
+            write_into(target, value)
+    return out
+
+
+def _fresh(x: Any) -> Any:
+    """A new array of a kind that may come to hold followed values is put into a box, too."""
+    return map_tree(_boxed, x)
+
+
+def _boxed(x: Any) -> Any:
+    return Box(x) if type(x) is np.ndarray and x.dtype.kind in "fc" else x
+
+
+def _view(row: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The result of an op that may give a view of its operand."""
+    base: Box = args[0]
+    rest = map_tree(unwrap_bare, args[1:])
+    value = base.bare
+    made = row.run(value, *rest, **kwargs)
+    if isinstance(made, (list, tuple)):
+        parts = [Box.of_view(base, Step(row, rest, kwargs, i)) for i in range(len(made))]
+        return parts if isinstance(made, list) else tuple(parts)
+    if made is value:
+        return base
+    if isinstance(made, np.ndarray) and isinstance(value, np.ndarray) and np.may_share_memory(made, value):
+        return Box.of_view(base, Step(row, rest, kwargs))
+    return _fresh(wrap(apply(row, (base.read(), *rest), kwargs)))
+
+
+def write_into(target: Any, value: Any) -> None:
+    """Write a result into `out=`."""
+    if type(target) is Box:
+        concrete, given = target.bare, bare(value)
+        if not np.can_cast(np.asarray(given).dtype, concrete.dtype, "same_kind"):
+            have = np.asarray(given).dtype
+            raise TypeError(
+                f"Cannot cast output from {have!r} to {concrete.dtype!r} with casting rule 'same_kind'"
+            )
+        target.write(Ellipsis, wrap(value))
+        return
+    if type(opened(value)) is Active:
+        raise lost(Box(value), "it is written into a plain array (out=)")
+    target[...] = bare(value)
+
+
+def call_function(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A NumPy function on boxes."""
+    special = FUNCTIONS.get(function)
+    if special == "write":
+        return _write_part(function, args, kwargs)
+    row = row_of(function)
+    if row is None or special == "plain":
+        if any_followed(args) or any_followed(kwargs):
+            if special != "plain":
+                raise GradientError(
+                    f"{getattr(function, '__name__', function)} has no derivative rule",
+                    why="it is not in the op table",
+                    fix="write it with other functions, or give its derivative with ag.custom_gradient",
+                )
+        return _fresh(function(*map_tree(unwrap_bare, args), **map_tree(unwrap_bare, kwargs)))
+    return call_row(row, tuple(args), dict(kwargs))
+
+
+def _write_part(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """np.put and its like: where elements go is found out by running it on element numbers."""
+    target, where, values = PART_WRITES[function](*args, **kwargs)
+    if type(target) is not Box:
+        if any_followed(values):
+            raise lost(Box(unwrap(values)), f"it is written into a plain array (np.{function.__name__})")
+        function(*map_tree(unwrap_bare, args), **map_tree(unwrap_bare, kwargs))
+        return
+    shape = target.bare.shape
+    numbers = np.arange(1, int(np.prod(shape)) + 1).reshape(shape)
+    count, inner = np.size(unwrap_bare(values)), np.shape(unwrap_bare(values))
+    marks = -np.arange(1, count + 1).reshape(inner)
+    where(numbers, marks)
+    at = numbers < 0
+    flat = np.ravel(values) if np.ndim(values) else np.reshape(values, (1,))
+    target[at] = flat[-numbers[at] - 1]
+
+
+def call_ufunc(ufunc: Any, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A ufunc, or one of its methods, on boxes."""
+    if method == "at":
+        return _ufunc_at(ufunc, args)
+    if method == "outer":
+        a, b = args
+        left = np.reshape(a, np.shape(unwrap_bare(a)) + (1,) * np.ndim(unwrap_bare(b)))
+        return ufunc(left, b, **kwargs)
+    if method in ("reduce", "accumulate"):
+        function = REDUCE.get((ufunc, method))
+        if function is None:
+            return _plainly(getattr(ufunc, method), args, kwargs)
+        kwargs.setdefault("axis", 0) if len(args) < 2 else None
+        return function(*args, **kwargs)
+    if method != "__call__":
+        return _plainly(getattr(ufunc, method), args, kwargs)
+    row = row_of(ufunc)
+    if row is None:
+        return _plainly(ufunc, args, kwargs)
+    if len(args) > ufunc.nin:
+        args, out = args[: ufunc.nin], args[ufunc.nin :]
+        kwargs = {**kwargs, "out": out}
+    where = kwargs.get("where", True)
+    if where is not True:
+        return _masked(ufunc, row, args, kwargs)
+    return call_row(row, args, kwargs)
+
+
+def _masked(ufunc: Any, row: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A ufunc with `where=`: what the mask leaves out keeps what `out=` held."""
+    out, where = kwargs.pop("out", None), unwrap_bare(kwargs.pop("where"))
+    out = out[0] if isinstance(out, tuple) else out
+    with np.errstate(all="ignore"):
+        made = call_row(row, args, dict(kwargs))
+    if out is None:
+        return np.where(where, made, 0)
+    write_into(out, unwrap(np.where(where, made, out)))
+    return out
+
+
+def _plainly(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    result = function(*map_tree(unwrap_bare, args), **map_tree(unwrap_bare, kwargs))
+    if np.asarray(result).dtype.kind in "fc" and (any_followed(args) or any_followed(kwargs)):
+        raise GradientError(
+            f"{function} has no derivative rule", fix="write it with other functions, or use ag.stop_gradient"
+        )
+    return result
+
+
+def _ufunc_at(ufunc: Any, args: tuple[Any, ...]) -> None:
+    """`np.add.at` and `np.subtract.at`."""
+    target, key, *values = args
+    if ufunc not in (np.add, np.subtract) or type(target) is not Box:
+        raise GradientError(
+            f"{ufunc.__name__}.at can't be followed", fix="use np.add.at on an array made inside"
+        )
+    shape = np.shape(target.bare[key])
+    added = scatter(np.broadcast_to(values[0], shape), key, target.bare.shape)
+    target[...] = ufunc(target, added)
+
+
+# -- operators -----------------------------------------------------------------------------------------
+
+
+def _comparison(name: str) -> Callable[[Any, Any], Any]:
+    function = getattr(operator, name)
+
+    def method(self: Box, other: Any) -> Any:
+        return function(self.bare, unwrap_bare(other))
+
+    return method
+
+
+def _binary(name: str, reflected: bool) -> Callable[[Any, Any], Any]:
+    row = by_name(name)
+
+    def method(self: Box, other: Any) -> Any:
+        if type(other) in (list, tuple) and not isinstance(self.bare, (np.ndarray, np.generic)):
+            return NotImplemented
+        return call_row(row, (other, self) if reflected else (self, other), {})
+
+    return method
+
+
+def _unary(name: str) -> Callable[[Any], Any]:
+    row = by_name(name)
+    return lambda self: call_row(row, (self,), {})
+
+
+def _in_place(name: str) -> Callable[[Any, Any], Any]:
+    function = getattr(operator, name)
+
+    def method(self: Box, other: Any) -> Any:
+        made = function(self, other)
+        if not isinstance(self.bare, np.ndarray):
+            return made
+        if np.shape(unwrap_bare(made)) != self.bare.shape:
+            raise ValueError(
+                f"non-broadcastable output operand with shape {self.bare.shape} "
+                f"doesn't match the broadcast shape {np.shape(unwrap_bare(made))}"
+            )
+        write_into(self, unwrap(made))
+        return self
+
+    return method
+
+
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(Box, f"__{_name}__", _comparison(_name))
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"):
+    setattr(Box, f"__{_name}__", _binary(_name, False))
+    setattr(Box, f"__r{_name}__", _binary(_name, True))
+    setattr(Box, f"__i{_name}__", _in_place(_name))
+for _name in ("neg", "pos", "abs"):
+    setattr(Box, f"__{_name}__", _unary(_name))
+
+
+# -- methods that write, or that the table has in another form -------------------------------------------
+
+
+def _sort(self: Box, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+    self[...] = np.sort(self, axis=axis)
+
+
+def _partition(self: Box, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
+    self[...] = np.partition(self, kth, axis=axis)
+
+
+def _fill(self: Box, value: Any) -> None:
+    self[...] = value
+
+
+def _put(self: Box, indices: Any, values: Any, mode: str = "raise") -> None:
+    _write_part(np.put, (self, indices, values), {"mode": mode})
+
+
+def _tolist(self: Box) -> Any:
+    if np.ndim(self.bare) == 0:
+        return self.item()
+    return [x.tolist() for x in self]
+
+
+METHODS: dict[str, Any] = {
+    "sort": _sort,
+    "partition": _partition,
+    "fill": _fill,
+    "put": _put,
+    "tolist": _tolist,
+}
+
+
+class Surface:
+    """What levels need of boxes."""
+
+    wrap_tree = staticmethod(wrap_tree)
+    unwrap_tree = staticmethod(unwrap_tree)
+
+    @staticmethod
+    def add(a: Any, b: Any) -> Any:
+        """The sum of two values."""
+        return apply(by_name("np.add"), (a, b), {})
+
+
+class Protocol:
+    """What boxes ask for; see `Box.protocol`."""
+
+    call_row = staticmethod(call_row)
+    call_ufunc = staticmethod(call_ufunc)
+    call_function = staticmethod(call_function)
+
+    @staticmethod
+    def method(box: Box, name: str) -> Any:
+        """The bound method of this name, None where it only looks at values."""
+        if name in METHODS:
+            return METHODS[name].__get__(box)
+        row = BY_METHOD.get(name)
+        return None if row is None else lambda *args, **kwargs: call_row(row, (box, *args), kwargs)
+
+
+Box.protocol = Protocol
