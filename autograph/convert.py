@@ -205,7 +205,8 @@ def _convert(source: Source, pipeline: Pipeline, seen: dict[str, _Meaning]) -> G
     bound = any(ag in (*code.co_varnames, *code.co_cellvars) for code in walk(source.function.__code__))
     if ag in used and (bound or look_up(ag) is not namespace()):
         ag = names.fresh("ag__")
-    context = Context(look_up, MISSING, source.file, ag, names)
+    rebound = source.rebound & frozenset(source.function.__code__.co_freevars)
+    context = Context(look_up, MISSING, source.file, ag, names, rebound)
     result = pipeline(source.node, context)
     return load(result.node, source, ag=ag, boxed_free=result.boxed_free)
 

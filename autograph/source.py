@@ -29,6 +29,8 @@ class Source:
 
     definition: the function's `ast` node; node: the same as a fresh `gast` tree, which passes may change.
     text: the lines of the definition as they stand in the file, less their common indentation.
+    rebound: names that functions around it, or beside it in those, declare `nonlocal`: if they are captured
+        here, their value may change while the function runs.
     """
 
     function: types.FunctionType
@@ -37,6 +39,7 @@ class Source:
     text: str
     file: str
     line: int
+    rebound: frozenset[str] = frozenset()
 
     @property
     def span(self) -> Span:
@@ -48,12 +51,14 @@ class Source:
 class _File:
     """A parsed file: for (name, first line) the functions there, each with the class that it stands in.
 
+    nonlocals: for the first line of each function, the names declared nonlocal in the outermost function there.
     imports: the names that the module itself imports.
     """
 
     text: str
     imports: frozenset[str]
     functions: dict[tuple[str, int], list[tuple[FunctionNode, str]]]
+    nonlocals: dict[int, set[str]]
 
 
 _files: collections.OrderedDict[str, _File] = collections.OrderedDict()
@@ -83,8 +88,8 @@ def source_of(function: object) -> Source:
     raise _not_found(function, span)
 
 
-def _find(function: types.FunctionType) -> tuple[FunctionNode, list[str]] | None:
-    """The function's node and its file's lines, if the node compiles to the function's code."""
+def _find(function: types.FunctionType) -> tuple[FunctionNode, list[str], frozenset[str]] | None:
+    """The function's node, its file's lines and the names rebound around it, if the node compiles to the function's code."""
     code = function.__code__
     file = _parsed(code.co_filename, function.__globals__)
     if file is None:
@@ -94,7 +99,8 @@ def _find(function: types.FunctionType) -> tuple[FunctionNode, list[str]] | None
     node = node_of_code(code, nodes)
     if node is None or not _is_source(node, code, file.imports):
         return None
-    return node, file.text.splitlines(keepends=True)
+    rebound = frozenset(file.nonlocals.get(code.co_firstlineno, ())) if code.co_freevars else frozenset()
+    return node, file.text.splitlines(keepends=True), rebound
 
 
 def _is_source(node: FunctionNode, code: types.CodeType, imports: frozenset[str]) -> bool:
@@ -121,24 +127,29 @@ def _parsed(filename: str, module: dict[str, object]) -> _File | None:
         return None
     functions: dict[tuple[str, int], list[tuple[FunctionNode, str]]] = {}
     imports: set[str] = set()
-    stack: list[tuple[ast.AST, str, bool]] = [(tree, "", True)]
+    nonlocals: dict[int, set[str]] = {}
+    stack: list[tuple[ast.AST, str, bool, set[str]]] = [(tree, "", True, set())]
     while stack:
-        node, owner, outside = stack.pop()
+        node, owner, outside, rebound = stack.pop()
+        if isinstance(node, ast.Nonlocal):
+            rebound.update(node.names)
         if isinstance(node, (ast.Import, ast.ImportFrom)) and outside:
             imports.update((alias.asname or alias.name).partition(".")[0] for alias in node.names)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
             functions.setdefault((code_name(node), first_line(node)), []).append((node, owner))
+            rebound = nonlocals.setdefault(first_line(node), set() if outside else rebound)
             outside = False
         if isinstance(node, ast.ClassDef):
             owner, outside = node.name, False
-        stack += [(child, owner, outside) for child in ast.iter_child_nodes(node)]
-    file = _files[filename] = _File(text, frozenset(imports), functions)
+        stack += [(child, owner, outside, rebound) for child in ast.iter_child_nodes(node)]
+    file = _files[filename] = _File(text, frozenset(imports), functions, nonlocals)
     while len(_files) > _FILES_KEPT:
         _files.popitem(last=False)
     return file
 
 
-def _source(function: types.FunctionType, node: FunctionNode, lines: list[str]) -> Source:
+def _source(function: types.FunctionType, node: FunctionNode, lines: list[str],
+            rebound: frozenset[str] = frozenset()) -> Source:
     code = function.__code__
     start, end = code.co_firstlineno, node.end_lineno or node.lineno
     if isinstance(node, ast.Lambda):
@@ -147,7 +158,7 @@ def _source(function: types.FunctionType, node: FunctionNode, lines: list[str]) 
         indent = lines[start - 1][:len(lines[start - 1]) - len(lines[start - 1].lstrip())]
         text = "".join(line.removeprefix(indent) for line in lines[start - 1:end])
     tree = gast.ast_to_gast(copy.deepcopy(node))
-    return Source(function, node, tree, text, code.co_filename, code.co_firstlineno)
+    return Source(function, node, tree, text, code.co_filename, code.co_firstlineno, rebound)
 
 
 def _mangled(node: FunctionNode, owner: str) -> FunctionNode:

@@ -59,10 +59,10 @@ class Cell:
     cell: an existing cell to share instead of a new one.
     """
 
-    __slots__ = ("cell", "name")
+    __slots__ = ("cell", "free", "name")
 
     def __init__(self, name: str, *value: Any, cell: types.CellType | None = None) -> None:
-        self.name = name
+        self.name, self.free = name, cell is not None
         self.cell = types.CellType(*value) if cell is None else cell
 
     @property
@@ -71,7 +71,7 @@ class Cell:
         try:
             return self.cell.cell_contents
         except ValueError:
-            raise unbound_error(self.name) from None
+            raise unbound_error(self.name, free=self.free) from None
 
     @value.setter
     def value(self, value: Any) -> None:

@@ -39,7 +39,7 @@ def cells(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
     table = scopes(root)
     captures = Captures(table, used_up(root, work))
     boxes: Boxes = {}
-    free: set[str] = set()
+    free: set[str] = set(work.ctx.rebound)
     wanted: dict[Scope, set[str]] = {scope: set() for scope in table.values() if not is_closed(scope)}
     for scope in table.values():
         if is_closed(scope):

@@ -30,6 +30,7 @@ class Context:
     file: the user's file, for messages.
     ag: the name under which the operators are reached in generated code.
     names: gives out the names of helpers; it learns the names that occur in the function.
+    rebound: captured names that other functions may rebind while this one runs.
     """
 
     resolve: Callable[[str], object]
@@ -37,6 +38,7 @@ class Context:
     file: str
     ag: str = "ag"
     names: Names = dataclasses.field(default_factory=Names)
+    rebound: frozenset[str] = frozenset()
 
 
 @dataclasses.dataclass(frozen=True)

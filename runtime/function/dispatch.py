@@ -41,7 +41,7 @@ MISS = _Miss.MISS
 ENTRY_FILE = "<autograph entry>"
 traceback.register_hidden(ENTRY_FILE)
 _IDENTITY = (bool, type(None), type(Ellipsis), type(NotImplemented), type, enum.Enum, _types.FunctionType,
-             _types.BuiltinFunctionType, _types.ModuleType, np.ufunc)
+             _types.BuiltinFunctionType, _types.ModuleType, _types.CodeType, np.ufunc)
 _WEAK: dict[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
 
 

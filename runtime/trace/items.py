@@ -11,11 +11,11 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from runtime.errors import ConcreteValueError
+from runtime.errors import ConcreteValueError, Untraceable
 from runtime.trace import outside
 from runtime.trace.core import Trace, is_static
 from runtime.trace.doubts import doubt, doubt_inside, is_callback
-from runtime.trace.heap import ANY, Loaded
+from runtime.trace.heap import ANY, Loaded, Namespace
 from runtime.trace.values import Object, Tensor, Traced, describe, known_class
 from runtime.types import (
     OBJECT,
@@ -220,6 +220,8 @@ def set_item(trace: Trace, x: Traced, key: Any, value: Any) -> None:
 
 def del_item(trace: Trace, x: Traced, key: Any) -> None:
     """`del x[key]`."""
+    if x._facts.identity.cls is Namespace:
+        raise Untraceable("a global is deleted", span=trace.span(), why="what it means afterwards is for Python to say")
     trace.emit("py.delitem", [trace.receiver(x), key])
     trace.heap.written(x._facts.identity, "item", ANY)
     doubt(trace, x)

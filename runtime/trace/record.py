@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+from runtime.boxes import Cell
 from runtime.errors import Span
 from runtime.ir.graph import Graph
 from runtime.types import Type, describes
@@ -57,8 +58,10 @@ class Path:
     @property
     def key(self) -> Any:
         """What makes two paths the same path, across traces."""
-        root = self.root if isinstance(self.root, int) else ("object", id(self.root[0]))
-        return (root, self.steps)
+        if isinstance(self.root, int):
+            return (self.root, self.steps)
+        held = self.root[0]
+        return ("object", id(held.cell if isinstance(held, Cell) else held)), self.steps
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
