@@ -132,9 +132,11 @@ __all__ = [
     "settings",
     "stop_gradient",
     "to_code",
+    "try_",
     "unbound",
     "unpack",
     "value_and_grad",
     "vjp",
     "while_loop",
+    "with_",
 ]

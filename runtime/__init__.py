@@ -35,7 +35,7 @@ from runtime.function.polymorphic import (
     run_functions_eagerly,
 )
 from runtime.function.spec import TensorSpec
-from runtime.functional import cond, for_loop, while_loop
+from runtime.functional import cond, for_loop, try_, while_loop, with_
 from runtime.ir.graph import Const, Graph, Node, Value
 from runtime.types import (
     ArrayType,
@@ -87,5 +87,7 @@ __all__ = [
     "function",
     "run_functions_eagerly",
     "settings",
+    "try_",
     "while_loop",
+    "with_",
 ]

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from runtime.errors import Untraceable
-from runtime.trace import hints, items, regions
+from runtime.pyops import catches
+from runtime.trace import guarded, hints, items, regions
 from runtime.trace.core import Trace, active
 from runtime.trace.regions import as_carry
 from runtime.trace.values import Object, Tensor, Traced, known_class
@@ -187,3 +188,76 @@ def _unrolled(
 def static_items(iterable: Any) -> Any:
     """The items of an immutable iterable, in iteration order; None for a traced one."""
     return None if isinstance(iterable, Traced) else list(iterable)
+
+
+def try_(
+    body: Callable[..., Any],
+    handlers: tuple[tuple[Callable[[], Any] | None, Callable[..., Any]], ...] = (),
+    orelse: Callable[..., Any] | None = None,
+    final: Callable[[], Any] | None = None,
+    operands: tuple[Any, ...] = (),
+) -> Any:
+    """`try`: what `body(*operands)` returns, or the first handler that catches what it raised.
+
+    handlers: pairs of a function that gives the class (or a tuple of them) to catch, None for any, and a
+        function of the exception and the operands.
+    orelse: called with the operands where the body raised nothing; then its result counts.
+    final: called last in any case.
+    Raises what no handler catches, and what handlers, orelse and final raise.
+
+    >>> try_(lambda: 1 // 0, ((lambda: ZeroDivisionError, lambda error: str(error)),))
+    'integer division or modulo by zero'
+    """
+    trace = active()
+    if trace is None:
+        if final is None:
+            return _handled(body, handlers, orelse, operands)
+        try:
+            return _handled(body, handlers, orelse, operands)
+        finally:
+            final()
+    names = hints.names_stored(trace.generated_frame())
+    mark = trace.mark()
+    try:
+        return guarded.staged_try(trace, body, handlers, orelse, final, operands, names)
+    except Exception as error:
+        parts = [body, handlers, orelse, final, operands]
+        return regions.python_statement(trace, error, try_, parts, mark, len(names) or None)
+
+
+def _handled(body: Any, handlers: Any, orelse: Any, operands: tuple[Any, ...]) -> Any:
+    """The parts of a `try` but the final one, on plain values."""
+    try:
+        result = body(*operands)
+    except BaseException as error:
+        for classes, handler in handlers:
+            if catches(None if classes is None else classes(), error):
+                return handler(error, *operands)
+        raise
+    return result if orelse is None else orelse(*operands)
+
+
+def with_(
+    manager: Any, body: Callable[..., Any], operands: tuple[Any, ...] = (), suppressed: Any = None
+) -> Any:
+    """`with manager as value`: what `body(value, *operands)` returns.
+
+    suppressed: what is returned where leaving the context swallowed an exception of the body.
+
+    >>> import contextlib
+    >>> with_(contextlib.nullcontext(3), lambda value: value + 1)
+    4
+    """
+    trace = active()
+    if trace is None:
+        result = suppressed
+        with manager as value:
+            result = body(value, *operands)
+        return result
+    names = hints.names_stored(trace.generated_frame())
+    mark = trace.mark()
+    try:
+        return guarded.staged_with(trace, manager, body, operands, suppressed, names)
+    except Exception as error:
+        parts = [manager, body, operands, suppressed]
+        return regions.python_statement(trace, error, with_, parts, mark, len(names) or None)

@@ -69,14 +69,16 @@ def bound(value: Any, name: str) -> Any:
     return boxes.bound(value, name) if trace is None else trace.protocol.bound(value, name)
 
 
-def raise_(error: Any, *cause: Any) -> None:
-    """`raise error` or `raise error from cause`."""
+def raise_(*parts: Any) -> None:
+    """`raise error`, `raise error from cause`, or in a handler `raise`."""
     trace = active()
     if trace is None:
-        if cause:
-            raise error from cause[0]
-        raise error
-    trace.emit("raise", [error, *cause])
+        if not parts:
+            raise  # noqa: PLE0704  what is being handled where this is called
+        if len(parts) == 2:
+            raise parts[0] from parts[1]
+        raise parts[0]
+    trace.emit("raise", parts)
     raise Diverged
 
 

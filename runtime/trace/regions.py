@@ -11,6 +11,7 @@ time and run there (`python_statement`).
 from __future__ import annotations
 
 import dataclasses
+import functools
 import types
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,6 +19,7 @@ from typing import Any
 from runtime.errors import TraceError, Untraceable
 from runtime.ir.builder import Builder
 from runtime.ir.graph import Const, Graph, Operand, Value
+from runtime.ir.parts import never_returns
 from runtime.trace.core import Diverged, Trace, is_static
 from runtime.trace.doubts import doubt
 from runtime.trace.heap import Heap, Loaded
@@ -138,24 +140,35 @@ def carried_names(body: Any, skip: int, count: int) -> list[str]:
 
 
 # --------------------------------------------------------------------------------------- heap meet
+def merge_entries(trace: Trace, a: Any, b: Any) -> Any:
+    """What is known of a place that holds what `a` says on one way and what `b` says on another."""
+    if a is b or (isinstance(a, Loaded) and isinstance(b, Loaded) and a.type == b.type):
+        return a
+    if is_static(a) and is_static(b) and same_static(a, b):
+        return a
+    if isinstance(a, Traced) and isinstance(b, Traced) and a._facts is b._facts:
+        return a
+    ta = a.type if isinstance(a, Loaded) else trace.type_of(a)
+    tb = b.type if isinstance(b, Loaded) else trace.type_of(b)
+    joined = join(static_or_weak(ta), static_or_weak(tb))
+    if isinstance(a, Loaded) and joined == a.type:
+        return a
+    return Loaded(joined)
+
+
 def meet_heaps(trace: Trace, base: Heap, others: Sequence[Heap]) -> bool:
     """Reduce `base` to what holds in all of them; whether it lost anything."""
+    return base.meet(others, functools.partial(merge_entries, trace))
 
-    def merge_entries(a: Any, b: Any) -> Any:
-        if a is b or (isinstance(a, Loaded) and isinstance(b, Loaded) and a.type == b.type):
-            return a
-        if is_static(a) and is_static(b) and same_static(a, b):
-            return a
-        if isinstance(a, Traced) and isinstance(b, Traced) and a._facts is b._facts:
-            return a
-        ta = a.type if isinstance(a, Loaded) else trace.type_of(a)
-        tb = b.type if isinstance(b, Loaded) else trace.type_of(b)
-        joined = join(static_or_weak(ta), static_or_weak(tb))
-        if isinstance(a, Loaded) and joined == a.type:
-            return a
-        return Loaded(joined)
 
-    return base.meet(others, merge_entries)
+def go_on(trace: Trace, heaps: Sequence[Heap]) -> None:
+    """Believe what holds at all the ends of a statement; what has been handed on by now has escaped."""
+    escaped = trace.heap.escaped
+    if heaps:
+        trace.heap.restore(heaps[0])
+        meet_heaps(trace, trace.heap, heaps[1:])
+    trace.heap.escaped |= escaped
+    drop_invisible(trace)
 
 
 def drop_invisible(trace: Trace) -> None:
@@ -221,13 +234,10 @@ def staged_cond(
     doubt(trace, pred)
     arms = [trace_arm(trace, "true", true), trace_arm(trace, "false", false)]
     going = [a for a in arms if not a.diverges]
-    shape = _arm_template(trace, [a.result for a in going]) if going else Fixed(None)
-    _note_joins(trace, names, _parts(shape), [_parts(a.result) for a in going])
-    finished = [_finish_arm(trace, arm, shape) for arm in arms]
-    if going:
-        trace.heap.restore(going[0].heap)
-        meet_heaps(trace, trace.heap, [a.heap for a in going[1:]])
-        drop_invisible(trace)
+    shape = arm_template(trace, [a.result for a in going]) if going else Fixed(None)
+    note_joins(trace, names, parts_of(shape), [parts_of(a.result) for a in going])
+    finished = [finish_arm(trace, arm, shape) for arm in arms]
+    go_on(trace, [a.heap for a in going])
     captured, regions = close_regions(trace, [a.builder for a in arms], finished)
     parts = shape.items if isinstance(shape, Group) and len(names) == len(shape.items) else (shape,)
     kinds = [h for s, n in zip(parts, names or [""] * len(parts), strict=False) for h in holes(s, n)]
@@ -244,14 +254,14 @@ def staged_cond(
     return fill(trace, shape, list(outputs))
 
 
-def _parts(x: Any) -> tuple[Any, ...]:
+def parts_of(x: Any) -> tuple[Any, ...]:
     """The parts of an arm's result or of its template."""
     if isinstance(x, Group):
         return x.items
     return x if isinstance(x, tuple) else (x,)
 
 
-def _note_joins(
+def note_joins(
     trace: Trace, names: Sequence[str], shapes: Sequence[Template], ways: Sequence[Sequence[Any]]
 ) -> None:
     """Say where a name becomes `object` because its types on the ways have nothing in common."""
@@ -262,7 +272,7 @@ def _note_joins(
             note_join(trace, name, shape.type, types)
 
 
-def _arm_template(trace: Trace, results: list[Any]) -> Template:
+def arm_template(trace: Trace, results: list[Any]) -> Template:
     """The template of the arms' results: what is the same value on both ways stays that value."""
     first, *rest = results
     shape = _closed(trace, template(trace, first), first)
@@ -303,7 +313,7 @@ def _meet_template(trace: Trace, shape: Template, first: Any, other: Any) -> Tem
     return Hole(join(static_or_weak(_template_type(trace, shape)), static_or_weak(trace.type_of(other))))
 
 
-def _finish_arm(trace: Trace, arm: Arm, shape: Template) -> list[Operand]:
+def finish_arm(trace: Trace, arm: Arm, shape: Template) -> list[Operand]:
     """The arm's result operands, recorded at the end of its region."""
     if arm.diverges:
         return []
@@ -335,12 +345,7 @@ def close_regions(
 
 def _ends(builder: Builder) -> bool:
     """Whether a region ends in a raise, or in a statement all of whose ways do."""
-    if not builder.nodes:
-        return False
-    last = builder.nodes[-1]
-    if last.op == "raise":
-        return True
-    return last.op == "cond" and all(r.diverges for r in last.regions)
+    return bool(builder.nodes) and never_returns(builder.nodes[-1])
 
 
 # ------------------------------------------------------------------------------------------- loops
@@ -367,7 +372,7 @@ def staged_while(
             break
     else:
         raise Untraceable("the loop's carried values did not settle", span=trace.span())
-    _note_joins(trace, names, shapes, ways)
+    note_joins(trace, names, shapes, ways)
     trace.builder, outer = body_builder, trace.builder
     results = [] if ended else [o for s, x in zip(shapes, after, strict=True) for o in leaves(trace, s, x)]
     trace.builder = outer
@@ -380,8 +385,7 @@ def staged_while(
         "while", [*before, *captured], [t for t, _ in kinds], attrs={"carries": len(kinds)}, regions=tuple(regions),
         names=[n for _, n in kinds], span=trace.span(),
     )  # fmt: skip
-    trace.heap.restore(at_exit)
-    drop_invisible(trace)
+    go_on(trace, [at_exit])
     left = list(outputs)
     return tuple(fill(trace, s, left) for s in shapes)
 
@@ -424,7 +428,7 @@ def staged_for(
             break
     else:
         raise Untraceable("the loop's carried values did not settle", span=trace.span())
-    _note_joins(trace, names, shapes, ways)
+    note_joins(trace, names, shapes, ways)
     outer, trace.builder = trace.builder, body_builder
     results = [] if ended else [o for s, x in zip(shapes, after, strict=True) for o in leaves(trace, s, x)]
     trace.builder = outer
@@ -436,8 +440,7 @@ def staged_for(
         "for", [source, *before, *captured], [t for t, _ in kinds], attrs={"carries": len(kinds), "tested": test is not None},
         regions=tuple(regions), names=[n for _, n in kinds], span=trace.span(),
     )  # fmt: skip
-    trace.heap.restore(head)
-    drop_invisible(trace)
+    go_on(trace, [head])
     left = list(outputs)
     return tuple(fill(trace, s, left) for s in shapes)
 
