@@ -235,6 +235,13 @@ def unique(
     return parts[0] if len(parts) == 1 else tuple(parts)
 
 
+def unique_values(x: Any) -> Any:
+    """np.unique_values, which sorts for some dtypes only, as reading the first of each group of equals."""
+    flat = np.ravel(concrete(x))
+    first = [int(np.argmax(flat == value)) for value in np.unique_values(flat)]
+    return np.ravel(x)[first]
+
+
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """np.diff as differences of slices."""
     ends = []
@@ -418,7 +425,7 @@ VJP: dict[str, dict[Any, Any] | Composite] = {
     "np.sort": Composite(sort),
     "np.partition": Composite(partition),
     "np.unique": Composite(unique),
-    "np.unique_values": Composite(lambda x: unique(x)),
+    "np.unique_values": Composite(unique_values),
     "np.diff": Composite(diff),
     "np.append": Composite(append),
     "np.compress": Composite(compress),

@@ -217,7 +217,7 @@ def cov(
     ddof = (0 if bias else 1) if ddof is None else ddof
     x = x - np.mean(x, axis=1, keepdims=True)
     made = np.matmul(x, h(x)) / (np.shape(x)[1] - ddof)
-    return np.reshape(made, tuple(n for n in np.shape(made) if n != 1))[()]
+    return np.reshape(made, tuple(n for n in np.shape(made) if n != 1))
 
 
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:

@@ -101,11 +101,12 @@ def prod_vjp(
 
 def _along_last(a: Any, axis: Any) -> Any:
     """The array with the running axis last; flat for axis None."""
-    return np.ravel(a) if axis is None else np.moveaxis(a, axis, -1)
+    return np.ravel(a) if axis is None or np.ndim(a) == 0 else np.moveaxis(a, axis, -1)
 
 
 def _back(made: Any, a: Any, axis: Any) -> Any:
-    return np.reshape(made, np.shape(a)) if axis is None else np.moveaxis(made, -1, axis)
+    whole = axis is None or np.ndim(a) == 0
+    return np.reshape(made, np.shape(a)) if whole else np.moveaxis(made, -1, axis)
 
 
 def cumsum_vjp(ct: Any, y: Any, a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
@@ -159,7 +160,7 @@ def average(
         return made
     if total is None:
         total = np.full(np.shape(made), np.size(a) / max(np.size(made), 1))[()]
-    return made, np.broadcast_to(total, np.shape(made))
+    return made, np.broadcast_to(total, np.shape(made)) if np.shape(made) else total
 
 
 def _order_statistic(a: Any, q: Any, axis: Any, keepdims: bool) -> Any:

@@ -30,7 +30,8 @@ def _power_of_base(y: Any, a: Any, b: Any) -> Any:
 
 def _power_of_exponent(y: Any, a: Any, b: Any) -> Any:
     """`log(a) * a ** b`, and 0 where a is 0."""
-    return scale(y, np.log(np.where(np.equal(a, 0), 1.0, a)))
+    safe = np.where(np.equal(a, 0), 1.0, a)
+    return scale(y, np.log(safe + 0j if np.iscomplexobj(y) else safe))
 
 
 def _sinc(y: Any, x: Any) -> Any:
@@ -104,7 +105,7 @@ SLOPES: dict[str, tuple[Slope | None, ...]] = {
 }
 
 # Piecewise constant: the slope is 0 wherever there is one.
-STEPS = "floor ceil rint trunc sign heaviside floor_divide fix around round spacing"
+STEPS = "floor ceil rint trunc heaviside floor_divide fix around round spacing"
 
 
 def _slope_rule(slope: Slope | None) -> Any:
@@ -142,6 +143,14 @@ _absolute_forward = _real_or(
     lambda t, y, x: scale(t, np.sign(x)),
     lambda t, y, x: safe_quotient(np.real(np.conjugate(x) * t), y),
 )
+_sign = _real_or(
+    lambda ct, y, x: np.zeros(np.shape(y)),
+    lambda ct, y, x: scale(np.imag(ct * y), safe_quotient(1j * np.conjugate(y), np.absolute(x))),
+)
+_sign_forward = _real_or(
+    lambda t, y, x: np.zeros(np.shape(y)),
+    lambda t, y, x: scale(np.imag(np.conjugate(y) * t), safe_quotient(1j * y, np.absolute(x))),
+)
 _max = _chooses(lambda a, b: np.greater_equal(a, b))
 _min = _chooses(lambda a, b: np.less_equal(a, b))
 _fmax = _chooses(lambda a, b: np.logical_or(np.greater_equal(a, b), np.not_equal(b, b)))
@@ -151,6 +160,7 @@ VJP: dict[str, dict[Any, Any]] = {
     **{f"np.{n}": dict(enumerate(map(_slope_rule, slopes))) for n, slopes in SLOPES.items()},
     **{f"np.{n}": {0: ZERO, 1: ZERO} for n in STEPS.split()},
     "np.absolute": {0: _absolute},
+    "np.sign": {0: _sign},
     "np.maximum": dict(enumerate(_max)),
     "np.minimum": dict(enumerate(_min)),
     "np.fmax": dict(enumerate(_fmax)),
@@ -169,6 +179,7 @@ JVP: dict[str, dict[Any, Any]] = {
     **{f"np.{n}": {0: ZERO, 1: ZERO} for n in STEPS.split()},
     **{name: VJP[name] for name in ("np.maximum", "np.minimum", "np.fmax", "np.fmin", "np.heaviside")},
     "np.absolute": {0: _absolute_forward},
+    "np.sign": {0: _sign_forward},
     "np.conjugate": {0: LINEAR},
 }
 

@@ -16,6 +16,7 @@ from runtime.ir.opdef import OpDef
 from runtime.ops.table import OPS
 from tests.autodiff.points import calls, flat, has_rule, is_float, plain
 
+pytestmark = pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
 ROWS = [row for row in OPS.values() if row.vjp]
 # Rows without points in a dtype, with the reason.
 WITHOUT = {
@@ -47,6 +48,13 @@ class Case:
         return tuple(kept)
 
 
+def widened(x: Any) -> Any:
+    if not is_float(x):
+        return x
+    made = np.asarray(x).astype("c16" if np.iscomplexobj(x) else "f8")
+    return made if np.ndim(x) else made[()]
+
+
 def cases(row: OpDef, dtype: str) -> list[Case]:
     found = [Case(row, *call) for call in calls(row, np.dtype(dtype))]
     if not found and dtype == "f8" and row.name not in WITHOUT:
@@ -70,7 +78,7 @@ def test_complex128(row: OpDef) -> None:
 def test_float32_as_float64(row: OpDef) -> None:
     """In single precision: the dtypes of the operands, and the double precision values."""
     for case in cases(row, "f4"):
-        wide = map_tree(lambda x: np.float64(x) if np.ndim(x) == 0 else x.astype("f8") if is_float(x) else x, case.operands)
+        wide = map_tree(widened, case.operands)
         result, back = vjp(case, *case.operands)
         _, wide_back = vjp(case, *wide)
         cts = map_tree(lambda x: np.ones_like(x), result)
