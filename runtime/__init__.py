@@ -24,7 +24,6 @@ from runtime.errors import (
     Span,
     TensorBoolError,
     TraceError,
-    UnboundNameError,
     Untraceable,
 )
 from runtime.function.concrete import ConcreteFunction
@@ -76,7 +75,6 @@ __all__ = [
     "TensorSpec",
     "TraceError",
     "TupleType",
-    "UnboundNameError",
     "UnboundType",
     "Untraceable",
     "Value",

@@ -9,8 +9,6 @@ import sys
 import types
 from typing import Any
 
-from runtime.errors import UnboundNameError
-
 
 class UnboundMarker:
     """Stands for "this name has no value" where a value must be passed."""
@@ -38,10 +36,10 @@ def unbound_error(name: str, *, free: bool = False) -> NameError:
             )
         return NameError(f"free variable '{name}' referenced before assignment in enclosing scope")
     if sys.version_info >= (3, 11):
-        return UnboundNameError(
+        return UnboundLocalError(
             f"cannot access local variable '{name}' where it is not associated with a value"
         )
-    return UnboundNameError(f"local variable '{name}' referenced before assignment")
+    return UnboundLocalError(f"local variable '{name}' referenced before assignment")
 
 
 def bound(value: Any, name: str) -> Any:

@@ -96,13 +96,6 @@ class LeakedTensorError(TraceError):
     """A traced value was used after the trace it belongs to had ended, or in another trace."""
 
 
-class UnboundNameError(AutographError, UnboundLocalError):
-    """A name was read that has no value on the path taken; its text is Python's own."""
-
-    def locate(self, span: Span) -> None:
-        """Nothing: Python's text names no place."""
-
-
 class GuardError(AutographError):
     """Something that the trace relied on was changed by a call in the middle of the function."""
 

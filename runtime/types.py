@@ -125,12 +125,16 @@ def same_static(a: Any, b: Any) -> bool:
         return True
     if type(a) is not type(b):
         return False
-    if isinstance(a, (tuple, frozenset)) and not isinstance(a, frozenset):
+    if isinstance(a, tuple):
         return len(a) == len(b) and all(map(same_static, a, b))
-    if isinstance(a, slice):
+    if isinstance(a, frozenset):  # {1}, {1.0} and {True} are equal
+        return len(a) == len(b) and all(any(same_static(x, y) for y in b) for x in a)
+    if isinstance(a, (slice, range)):  # ranges are equal when their items are
         return same_static((a.start, a.stop, a.step), (b.start, b.stop, b.step))
     if isinstance(a, (float, complex, np.floating, np.complexfloating)):
         return repr(a) == repr(b)
+    if isinstance(a, np.generic) and a.dtype != b.dtype:  # two days and 48 hours are equal
+        return False
     if isinstance(a, (_types.FunctionType, type, _types.ModuleType)):
         return False
     try:

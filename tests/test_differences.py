@@ -36,12 +36,6 @@ def item(x: Any) -> Any:
     return y[3]
 
 
-def unbound(x: Any) -> Any:
-    if x > 0:
-        y = x
-    return y
-
-
 def test_1_frames() -> None:
     assert ag.function(deep)(1) > deep(1)
     assert ag.function(own_frame)(np.float64(1.0)) == own_frame(np.float64(1.0))
@@ -72,12 +66,3 @@ def test_2_warnings() -> None:
 
 def test_3_nan_stays_nan() -> None:
     assert np.isnan(ag.function(warns)(np.float64("nan")))
-
-
-def test_4_unbound_names() -> None:
-    with pytest.raises(UnboundLocalError) as plain:
-        unbound(np.float64(-1.0))
-    with pytest.raises(UnboundLocalError) as ours:
-        ag.function(unbound)(np.float64(-1.0))
-    assert str(ours.value) == str(plain.value)
-    assert isinstance(ours.value, ag.UnboundNameError)

@@ -17,7 +17,7 @@ NAMES = (
     "generator unpack Cell global_cell unbound bound raise_ "
     # errors
     "AutographError SourceNotFound ConversionRefused GeneratorError TraceError Untraceable TensorBoolError "
-    "ConcreteValueError LeakedTensorError UnboundNameError GuardError GraphError SignatureError CheckError "
+    "ConcreteValueError LeakedTensorError GuardError GraphError SignatureError CheckError "
     "ExportError DeviceError"
 ).split()
 

@@ -184,7 +184,7 @@ def _key(value: Any) -> object:
     if type(value) in (float, complex):
         return type(value), repr(value)
     if isinstance(value, (np.number, np.bool_)):
-        return type(value), value.tobytes()
+        return type(value), value.dtype.str, value.tobytes()  # timedelta64: the unit is in the dtype
     return id(value)
 
 

@@ -95,6 +95,8 @@ def _instance_attr(trace: Trace, x: Traced, cls: type, name: str) -> Any:
         return _own_attr(
             trace, x, name, facts.example.cell.cell_contents if _has_cell(facts.example) else _MISSING
         )
+    if cls is Cell and name == "set":
+        return Method(x, name)
     if isinstance(found, property) and found.fget is not None and not _class_changed(trace, cls, name):
         _guard_method(trace, x, cls, name, found)
         return trace.protocol.call(trace.constant(found.fget) if _user(found.fget) else found.fget, (x,), {})

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from runtime.boxes import Cell
 from runtime.ir.graph import Const
 from runtime.ir.opdef import OpDef
 from runtime.trace import items, outside
@@ -182,6 +183,9 @@ def call_method(trace: Trace, m: Method, args: tuple[Any, ...], kwargs: dict[str
         return items.list_method(trace, x, name, args, kwargs)
     if cls is dict and isinstance(x, Object):
         return items.dict_method(trace, x, name, args, kwargs)
+    if cls is Cell:  # its only method is what a walrus calls
+        set_attr(trace, x, "value", args[0])
+        return args[0]
     claim: Type = (
         ObjectType(str)
         if cls is str

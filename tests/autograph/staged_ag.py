@@ -10,7 +10,7 @@ import contextlib
 import copy
 from typing import Any, Callable
 
-from runtime.errors import UnboundNameError
+from runtime import boxes
 from tests.autograph import plain_ag
 from tests.autograph.plain_ag import *  # noqa: F403
 from tests.autograph.plain_ag import (  # noqa: F401
@@ -70,4 +70,7 @@ def for_loop(iterable: Any, body_fn: Callable, carry: tuple = (), test_fn: Calla
 
 def unexpected(error: Exception) -> bool:
     """Whether the error shows that a name was lost on its way."""
-    return isinstance(error, NameError) and not isinstance(error, UnboundNameError)
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    return isinstance(error, NameError) and (at is None or at.tb_frame.f_code.co_filename != boxes.__file__)

@@ -61,6 +61,39 @@ def add(seen: list[Any], value: Any, limit: Any) -> int:
     return len(seen)
 
 
+@case((0,), (3,), (i64(0),), (i64(4),), (2.5,))
+def walrus_in_a_loop_test(x: Any) -> Any:
+    """What the test binds is a write to the name's box, also when the loop makes no trip."""
+    n = 0
+    while (n := n + 1) < x:
+        pass
+    return n
+
+
+@case((A([]),), (A([1.0, 2.0]),))
+def unbound_after_no_trip(v: Any) -> Any:
+    """The class of the error is Python's own."""
+    for last in v:
+        pass
+    return last
+
+
+@case((np.timedelta64(5, "D"),), (np.timedelta64(-5, "h"),))
+def units_of_time(d: Any) -> Any:
+    """Constants of equal numbers and unlike units are two constants."""
+    return d // np.timedelta64(2, "D"), d % np.timedelta64(2, "h")
+
+
+@case((range(0, 3, 2),), (range(0, 4, 2),), (range(0),), (range(5, 0),))
+def equal_ranges_differ(r: Any) -> Any:
+    return r.start, r.stop, r.step, list(r)
+
+
+@case((frozenset([1]),), (frozenset([1.0]),), (frozenset([True]),), (frozenset([0.0]),), (frozenset([-0.0]),))
+def equal_sets_differ(s: Any) -> Any:
+    return [repr(item) for item in s]
+
+
 @pytest.mark.parametrize(("function", "calls"), CASES)
 def test_is_as_python(function: Callable[..., Any], calls: tuple[tuple[Any, ...], ...]) -> None:
     checked = ag.function(function, check=True)

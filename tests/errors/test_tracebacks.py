@@ -39,9 +39,7 @@ def described(error: BaseException | None) -> object:
     """Everything of an error that a user can see."""
     if error is None:
         return None
-    # An unbound name raises a class of ours (docs/differences.md).
-    cls = UnboundLocalError if isinstance(error, ag.UnboundNameError) else type(error)
-    return (cls, str(error), repr(error.args), getattr(error, "__notes__", None), error.__suppress_context__,
+    return (type(error), str(error), repr(error.args), getattr(error, "__notes__", None), error.__suppress_context__,
             frames(error), described(error.__cause__), described(error.__context__))
 
 
