@@ -125,7 +125,7 @@ def clone(node: Any) -> Any:
 
 
 def locate(tree: Any, like: gast.AST) -> Any:
-    """Give every part of `tree` (a node or a list of them) that has no place the place of `like`; return it."""
+    """Give every part of `tree` (a node or a list) that has no place the place of `like`; return it."""
     place = {
         "lineno": getattr(like, "lineno", 1),
         "col_offset": getattr(like, "col_offset", 0),

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 import gast
 
-from autograph.analysis.flow import EVERYTHING, Index, events
+from autograph.analysis.flow import EVERYTHING, Index, events, neighbours
 from autograph.analysis.scopes import Scope, inner_parts, outer_parts, parameter_nodes
 
 
@@ -28,9 +28,11 @@ class Assigned:
         self.index = index
         self.unsure: set[gast.AST] = set()
         self._scopes, self._loop_tests = table, loop_tests
+        self._neighbours: dict[gast.AST | None, frozenset[str]] = {}
         self._suite(function.body, index.bits(param.id for param in parameter_nodes(function.args)))
 
     def _suite(self, stmts: list[gast.AST], state: int) -> int:
+        self._neighbours.update(neighbours(stmts))
         for stmt in stmts:
             state = self._statement(stmt, state)
         return state
@@ -53,7 +55,10 @@ class Assigned:
         return state
 
     def _part(self, node: gast.AST | None, state: int) -> int:
+        together = self._neighbours.get(node, ())
         for event in events(node, self._scopes):
+            if event.kind == "capture" and event.name in together:
+                continue
             bit = self.index.bit.get(event.name, 0)
             if event.kind == "bind":
                 state |= 0 if event.late else bit
@@ -61,7 +66,7 @@ class Assigned:
                 state &= ~bit
             elif bit and not state & bit and event.kind == "read":
                 self.unsure.add(event.node)
-                state |= 0 if event.late else bit  # a read that finds nothing raises, so what follows has a value
+                state |= 0 if event.late else bit  # reading nothing raises, so what follows has a value
             elif bit and not state & bit:
                 self.unsure.update(inner_reads(event.node, event.name, self._scopes))
         return state

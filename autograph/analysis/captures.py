@@ -17,7 +17,7 @@ from autograph.analysis.scopes import COMPREHENSIONS, Scope
 
 
 class Captures:
-    """`lazy(scope)`: names that a scope and what it makes may read later; `boxed(scope)`: what needs a box."""
+    """`lazy(scope)`: names that a scope, or what it makes, may read later; `boxed(scope)`: its boxes."""
 
     def __init__(self, table: Mapping[gast.AST, Scope], immediate: Collection[gast.AST]) -> None:
         self.table, self.immediate = table, immediate
@@ -39,7 +39,8 @@ class Captures:
 
     def boxed(self, scope: Scope) -> set[str]:
         """The names of a function's own that must be boxed."""
-        names = [name for name in scope.bound if name in self.inner(scope)]
+        later = self.inner(scope)
+        names = [name for name in scope.bound if name in later]
         found = scope.deleted & scope.bound.keys()
         if names:
             walk = _Walk(self, Index(names))

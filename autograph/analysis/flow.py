@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import gast
 
@@ -85,6 +85,24 @@ def events(node: gast.AST | None, table: Mapping[gast.AST, Scope], late: bool = 
         sure = sure_parts(node)
         for number, part in enumerate(_ordered(node)):
             yield from events(part, table, late or number >= sure)
+
+
+def neighbours(stmts: Sequence[gast.AST]) -> dict[gast.AST, frozenset[str]]:
+    """The `def`s of a suite, each with the names of the run of `def`s it stands in.
+
+    They may refer to one another: what one captures of another is read only when it is called, so a run
+    counts as binding all its names at once.
+    """
+    found: dict[gast.AST, frozenset[str]] = {}
+    start = 0
+    while start < len(stmts):
+        end = start
+        while end < len(stmts) and isinstance(stmts[end], gast.FunctionDef):
+            end += 1
+        run = stmts[start:end]
+        found.update(dict.fromkeys(run, frozenset(stmt.name for stmt in run)))
+        start = end + 1
+    return found
 
 
 def sure_parts(node: gast.AST) -> int:

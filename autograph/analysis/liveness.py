@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 import gast
 
-from autograph.analysis.flow import EVERYTHING, Index, events, local_names
+from autograph.analysis.flow import EVERYTHING, Index, events, local_names, neighbours
 from autograph.analysis.scopes import Scope
 
 
@@ -43,6 +43,7 @@ class Liveness:
         self.head: dict[gast.AST, int] = {}
         self.arms: dict[gast.AST, int] = {}
         self._scopes, self._loop_tests = table, loop_tests
+        self._neighbours: dict[gast.AST | None, frozenset[str]] = {}
         total = self._suite_flow(function.body)
         self._suite_live(function.body, 0)
         self.entry = total.gen
@@ -50,6 +51,7 @@ class Liveness:
     # Bottom-up: what each statement does.
 
     def _suite_flow(self, stmts: list[gast.AST]) -> Flow:
+        self._neighbours.update(neighbours(stmts))
         return self._sequence([self._statement_flow(stmt) for stmt in stmts])
 
     def _sequence(self, flows: list[Flow]) -> Flow:
@@ -84,7 +86,10 @@ class Liveness:
     def part(self, node: gast.AST | None) -> Flow:
         """The flow of an expression or simple statement."""
         gen = kill = binds = 0
+        together = self._neighbours.get(node, ())
         for event in events(node, self._scopes):
+            if event.kind == "capture" and event.name in together:
+                continue
             bit = self.index.bit.get(event.name, 0)
             if event.kind in ("read", "capture", "delete"):
                 gen |= bit & ~kill

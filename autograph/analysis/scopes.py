@@ -53,7 +53,7 @@ class Scope:
         return scope
 
     def owner(self, name: str) -> Scope | None:
-        """The scope whose variable the name is when it is used here; None when it comes from outside the tree."""
+        """The scope whose variable the name is, used here; None when it comes from outside the tree."""
         scope: Scope | None = self
         while scope is not None:
             if name in scope.outside:
@@ -90,7 +90,7 @@ def first_iterable(node: gast.AST) -> gast.AST:
 
 
 def outer_parts(node: gast.AST) -> list[gast.AST]:
-    """What of a function-like node is evaluated where it stands, in order: decorators, defaults, first iterable."""
+    """What of a function-like node is evaluated where it stands: decorators, defaults, first iterable."""
     if isinstance(node, COMPREHENSIONS):
         return [first_iterable(node)]
     args = node.args

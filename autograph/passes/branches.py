@@ -112,7 +112,7 @@ def target_names(target: gast.AST) -> list[str] | None:
 
 
 def is_operator(value: gast.AST) -> bool:
-    """Whether the expression is a call of `cond` or a loop, which give back a plain tuple of several results."""
+    """Whether the expression calls an operator that gives back a plain tuple of several results."""
     return (
         isinstance(value, gast.Call)
         and isinstance(value.func, gast.Attribute)

@@ -90,7 +90,7 @@ class _Calls(Rewriter):
         special = node.attr.startswith("__") and node.attr.endswith("__")
         if not special or not isinstance(node.ctx, gast.Load):
             return node
-        # a handle has special attributes of its own, which would be found in place of those of what it stands for
+        # a handle has special attributes of its own, found in place of those of what it stands for
         return locate(self.work.ag("attribute", node.value, gast.Constant(value=node.attr, kind=None)), node)
 
     def as_written(self, node: Any) -> bool:

@@ -265,9 +265,8 @@ class _Boxer(Rewriter):
             for name in gast.walk(part) if not isinstance(part, gast.FunctionDef) else ():
                 stored = isinstance(name, gast.Name) and not isinstance(name.ctx, gast.Load)
                 if stored and self.box(name.id) is not None:
-                    self.work.refuse(
-                        name, f"the class body binds {name.id!r}, which is shared outside it", "both would be one box"
-                    )
+                    what = f"the class body binds {name.id!r}, which is shared outside it"
+                    self.work.refuse(name, what, "both would be one box")
         return self.generic(node)
 
     def visit_Lambda(self, node: Any) -> Any:
@@ -306,7 +305,8 @@ class _Boxer(Rewriter):
     visit_ImportFrom = visit_Import
 
     def visit_Nonlocal(self, node: Any) -> Any:
-        node.names = [name for name in node.names if self.box(name) is None]
+        # Left are variables inside an opaque function that its own inner functions rebind.
+        node.names = [name for name in node.names if name in self.scope.rebound and self.box(name) is None]
         return node if node.names else []
 
     def visit_Global(self, node: Any) -> Any:

@@ -82,10 +82,10 @@ class Work:
     def is_operator(self, node: gast.AST, operator: str) -> bool:
         """Whether the node is a call of this operator, made by an earlier pass."""
         func = getattr(node, "func", None)
-        made = (
-            isinstance(func, gast.Attribute) and func.attr == operator and isinstance(func.value, gast.Name)
-        )
-        return made and func.value.id == self.ctx.ag and self.ctx.ag not in self.bound_names
+        if not isinstance(func, gast.Attribute) or not isinstance(func.value, gast.Name):
+            return False
+        mine = func.attr == operator and func.value.id == self.ctx.ag
+        return mine and self.ctx.ag not in self.bound_names
 
     def fresh(self, base: str) -> str:
         """A name that occurs nowhere in the function yet; it stays taken."""

@@ -1,10 +1,10 @@
 """`return` moves to the end of what it ends.
 
 `loop_returns` (before the jumps are lowered): a `return` inside a loop becomes two assignments and a
-`break`; behind the loop the flag is asked (in the table `work.loop_ends`).  `returns` (after): each function with an early `return`
-gets a body in which a `return` stands only at the very end of the function or of the arms of an `if`
-that itself stands there.  The rest of the function moves into the other arm; flags are used only where
-an arm may or may not return.
+`break`; behind the loop the flag is asked (in the table `work.loop_ends`).  `returns` (after): each
+function with an early `return` gets a body in which a `return` stands only at the very end of the
+function or of the arms of an `if` that itself stands there.  The rest of the function moves into the
+other arm; flags are used only where an arm may or may not return.
 """
 
 from __future__ import annotations

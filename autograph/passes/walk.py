@@ -23,7 +23,7 @@ def own_suites(stmt: gast.AST) -> Iterator[str]:
 
 
 def map_suites(function: Any, change: Callable[[Suite], Suite], *, inner: bool = True) -> Any:
-    """Replace every suite in the function, the innermost first; with `inner`, those of functions in it too."""
+    """Replace every suite in the function, innermost first; with `inner`, those of functions in it too."""
     function.body = _mapped(function.body, change, inner)
     return function
 
@@ -57,6 +57,9 @@ def statements(stmts: Suite) -> Iterator[Any]:
             todo.extend(reversed(getattr(stmt, field)))
 
 
+ATOMS = frozenset(["ctx", "op", "ops", "kind", "type_comment"])  # fields that hold nothing to rewrite
+
+
 class Rewriter:
     """Rebuilds a tree bottom-up; subclasses define `visit_X` and call `generic` to go on into the parts.
 
@@ -75,6 +78,8 @@ class Rewriter:
     def generic(self, node: Any) -> Any:
         """The node with its parts replaced."""
         for field in node._fields:
+            if field in ATOMS:
+                continue
             value = getattr(node, field, None)
             if isinstance(value, list):
                 changed: list[Any] = []

@@ -1,4 +1,4 @@
-"""Converts a function by the passes alone and runs the result: what the tests of passes and analyses share."""
+"""Converts a function by the passes alone and runs the result: shared by the tests of the passes."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from typing import Any, Callable
 import gast
 import numpy as np
 
+import autograph
 from autograph.passes.pipeline import Context, Conversion, convert_function
 from runtime.boxes import Cell
 from tests.autograph import plain_ag
@@ -60,9 +61,10 @@ def converted(function: Callable, operators: types.ModuleType = plain_ag) -> Cal
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
     free = [f"{name} = None" for name in cells]
     text = "\n    ".join(["def factory():", *free, *text_of(node).splitlines(), f"return {node.name}"])
-    space = types.SimpleNamespace(**vars(operators))
+    # What only matters under a trace (imports, special attributes) has no double.
+    space = types.SimpleNamespace(**{**vars(autograph), **vars(operators)})
     space.global_cell = lambda name: plain_ag._GlobalBox(name, function.__globals__)
-    code = compile(text.replace('"""', '"""'), "<converted>", "exec")
+    code = compile(text, "<converted>", "exec")
     scope = {**function.__globals__, "ag": space}
     exec(code, scope)
     inner = scope["factory"]()

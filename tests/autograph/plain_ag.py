@@ -5,9 +5,12 @@ from __future__ import annotations
 import functools
 from typing import Any, Callable
 
+from autograph.operators.matching import plain_match as match
 from runtime.boxes import Cell, bound, unbound
 
-__all__ = ["Cell", "bound", "unbound"]
+__all__ = ["Cell", "bound", "match", "unbound"]
+
+attribute = getattr
 
 
 def _packed(carry: tuple) -> Any:
@@ -84,6 +87,10 @@ def call(function: Callable, *args: Any, **kwargs: Any) -> Any:
     return function(*args, **kwargs)
 
 
+def python(function: Callable, *args: Any) -> Any:
+    return function(*args)
+
+
 def list_(*items: Any) -> list:
     return list(items)
 
@@ -133,7 +140,7 @@ def dict_comp(*args: Any, **kwargs: Any) -> dict:
 
 def unpack(value: Any, before: int | None = None, after: int | None = None) -> tuple:
     if before is None:
-        return tuple(value)
+        return (*value,)
     if after is None:
         names = ", ".join(f"x{number}" for number in range(before))
         scope = {"value": value}

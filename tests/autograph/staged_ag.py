@@ -15,6 +15,7 @@ from tests.autograph import plain_ag
 from tests.autograph.plain_ag import *  # noqa: F403
 from tests.autograph.plain_ag import (  # noqa: F401
     and_,
+    attribute,
     call,
     dict_,
     dict_comp,
@@ -28,6 +29,7 @@ from tests.autograph.plain_ag import (  # noqa: F401
     not_,
     not_in,
     or_,
+    python,
     raise_,
     set_,
     set_comp,

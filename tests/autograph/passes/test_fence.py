@@ -1,0 +1,86 @@
+"""What is refused, and how the message reads; which calls stay as written; what is left of a big function."""
+
+from __future__ import annotations
+
+import gast
+import pytest
+
+from runtime.errors import ConversionRefused
+from tests.autograph.converting import conversion, text_of
+
+REFUSED = {
+    "await": "def f(x):\n    async def g(): await x\n    return [y async for y in x]",
+    "locals()": "def f(x):\n    return locals()",
+    "eval()": "def f(x):\n    return eval('x')",
+    "_getframe()": "def f(x):\n    import sys\n    return sys._getframe()",
+    "captured by a function": "def f(x):\n    return [lambda: y for y in x]",
+    "attribute or item": "def f(x, o):\n    return [1 for o.y in x]",
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_refused(what: str) -> None:
+    with pytest.raises(ConversionRefused) as caught:
+        conversion(REFUSED[what])
+    if what != "await":
+        assert what in str(caught.value)
+    assert caught.value.span is not None and caught.value.span.line >= 2
+
+
+def test_shadowed_names_are_not_refused() -> None:
+    assert "eval" in text_of(conversion("def f(x, eval):\n    return eval(x)").node)
+
+
+def test_too_deep_is_refused() -> None:
+    guards = "".join(f"    if x == {k}:\n        return {k}\n" for k in range(150))
+    text = f"def f(x):\n{guards}    return -1\n"
+    with pytest.raises(ConversionRefused, match="nested too deeply"):
+        conversion(text)
+
+
+def test_long_and_flat_is_fine() -> None:
+    branches = "".join(f"    if x == {k}:\n        x = x + {k}\n" for k in range(600))
+    text = f"def f(x):\n{branches}    return x\n"
+    assert text_of(conversion(text).node).count("ag.cond") == 600
+
+
+CALLS = {
+    "np.sqrt(x)": "np.sqrt(x)",
+    "np.sum(x)": "np.sum(x)",
+    "np.zeros(3)": "ag.call(np.zeros, 3)",
+    "np.add((1, 2), 3)": "ag.call(np.add, (1, 2), 3)",
+    "np.linalg.solve(x, x)": "ag.call(np.linalg.solve, x, x)",
+    "np.array([[1, x], [x, 2]])": "ag.call(np.array, [[1, x], [x, 2]])",
+    "x.sum(axis=0)": "x.sum(axis=0)",
+    "x.append(1)": "x.append(1)",
+    "x.index(1)": "ag.call(x.index, 1)",
+    "x.feed(1)": "ag.call(x.feed, 1)",
+    "len(x)": "ag.call(len, x)",
+    "x[[0, 1]]": "x[[0, 1]]",
+    "x(*x, **x)": "ag.call(x, *ag.unpack(x), **x)",
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_call(call: str) -> None:
+    text = text_of(conversion(f"def f(x):\n    return {call}").node)
+    assert text.splitlines()[1].strip() == f"return {CALLS[call]}"
+
+
+def test_inner_functions_are_called_as_written_but_not_by_themselves() -> None:
+    text = text_of(conversion("def f(x):\n    def g(k):\n        return g(k - 1)\n    return g(x)").node)
+    assert "return ag.call(g, k - 1)" in text and "return g(x)" in text
+
+
+def test_free_names_that_are_rebound_are_reported() -> None:
+    made = conversion("def bump(by):\n    nonlocal n\n    n = n + by\n    return n")
+    assert made.boxed_free == {"n"}
+    assert "n.value = n.value + by" in text_of(made.node)
+
+
+def test_every_node_has_a_place() -> None:
+    loop = "    for e in v:\n        if e: return e\n"
+    made = conversion(f"def f(v):\n{loop}    return [k for k in v if 0 < k + 1 < 9]\n")
+    for node in gast.walk(made.node):
+        if "lineno" in node._attributes:
+            assert 1 <= node.lineno <= 5
