@@ -33,6 +33,7 @@ from autograph.operators.containers import (
     set_comp,
     unpack,
 )
+from autograph.operators.imports import import_, import_from
 from autograph.operators.logic import and_, in_, is_, is_not, not_, not_in, or_
 from autograph.operators.matching import match
 from autograph.operators.variables import Cell, bound, global_cell, raise_, unbound
@@ -49,6 +50,7 @@ from runtime import (
     GraphError,
     GuardError,
     LeakedTensorError,
+    NewTraceError,
     PolymorphicFunction,
     RetraceWarning,
     SignatureError,
@@ -60,6 +62,7 @@ from runtime import (
     cond,
     executing_eagerly,
     for_loop,
+    no_new_traces,
     run_functions_eagerly,
     settings,
     try_,
@@ -82,6 +85,7 @@ __all__ = [
     "GraphError",
     "GuardError",
     "LeakedTensorError",
+    "NewTraceError",
     "PolymorphicFunction",
     "RetraceWarning",
     "SignatureError",
@@ -110,6 +114,8 @@ __all__ = [
     "global_cell",
     "grad",
     "hessian",
+    "import_",
+    "import_from",
     "in_",
     "is_",
     "is_not",
@@ -118,6 +124,7 @@ __all__ = [
     "list_",
     "list_comp",
     "match",
+    "no_new_traces",
     "not_",
     "not_in",
     "or_",

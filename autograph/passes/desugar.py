@@ -1,7 +1,7 @@
 """Sugar goes first, so that the later passes meet few forms.
 
-In: the user's tree.  Out: the same without `assert`, annotations on assignments, decorators on inner
-functions and assignments that take an unknown value apart.  What `**options` collects becomes a dict
+In: the user's tree.  Out: the same without `assert`, imports, annotations on assignments, decorators on
+inner functions and assignments that take an unknown value apart.  What `**options` collects becomes a dict
 that can be traced.
 """
 
@@ -15,7 +15,7 @@ from autograph.analysis.scopes import parameter_nodes, scopes
 from autograph.passes.context import Work
 from autograph.passes.unpacking import PATTERNS, display_shape, plain, unpack
 from autograph.passes.walk import Rewriter, functions
-from autograph.template import assign, branch, call, expression, load, locate, negation
+from autograph.template import assign, branch, call, constant, expression, load, locate, negation
 
 
 def desugar(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
@@ -92,6 +92,24 @@ class _Sugar(Rewriter):
             else negation(test)
         )
         return locate(branch(inverse, [problem]), node)
+
+    def visit_Import(self, node: Any) -> Any:
+        done = []
+        for alias in node.names:
+            whole = [constant(True)] if alias.asname else []
+            value = self.work.ag("import_", constant(alias.name), *whole)
+            done.append(locate(assign(alias.asname or alias.name.partition(".")[0], value), node))
+        return done
+
+    def visit_ImportFrom(self, node: Any) -> Any:
+        if any(alias.name == "*" for alias in node.names):
+            return node
+        done = []
+        for alias in node.names:
+            level = [constant(node.level)] if node.level else []
+            value = self.work.ag("import_from", constant(node.module or ""), constant(alias.name), *level)
+            done.append(locate(assign(alias.asname or alias.name, value), node))
+        return done
 
     def visit_AnnAssign(self, node: Any) -> Any:
         if node.value is None:

@@ -28,8 +28,9 @@ _DEPTH = 4
 # C functions by module: those that only read what they are handed, and those that may change it
 _READING = frozenset({"builtins", "math", "cmath"})
 _CHANGING = frozenset({"_operator", "_heapq", "_bisect", "_random", "_collections", "itertools", "time"})
-_DANGEROUS = frozenset({"setattr", "delattr", "getattr", "exec", "eval", "compile", "__import__", "next", "input",
-                        "globals", "locals", "vars"})  # fmt: skip
+_DANGEROUS = frozenset({
+    "setattr", "delattr", "getattr", "exec", "eval", "compile", "__import__", "next", "input", "globals", "locals", "vars",
+})  # fmt: skip
 
 
 def benign_class(cls: type) -> bool:
@@ -87,7 +88,9 @@ def wildness(trace: Trace, x: Any, depth: int = 0) -> int:
 
 
 def _holds(t: Type) -> bool:
-    return isinstance(t, ObjectType) and (t.cls in _HOLDERS or t.cls is not None and t.cls.__module__ == "collections")
+    if not isinstance(t, ObjectType) or t.cls is None:
+        return False
+    return t.cls in _HOLDERS or t.cls.__module__ == "collections"
 
 
 def _believe_less(trace: Trace, level: int, values: Iterable[Any]) -> None:
@@ -148,8 +151,8 @@ def _reach(target: Any) -> int:
     if isinstance(target, Traced):
         return WILD
     if isinstance(target, type):
-        tame = not target.__flags__ & (1 << 9) or target.__module__ in ("collections", "types", "functools", "itertools")
-        return TAME if tame else WILD
+        standard = target.__module__ in ("collections", "types", "functools", "itertools")
+        return TAME if standard or not target.__flags__ & (1 << 9) else WILD
     module = getattr(target, "__module__", None) or ""
     owner = getattr(target, "__self__", None)
     if isinstance(target, (types.BuiltinFunctionType, types.MethodType)) and owner is not None:

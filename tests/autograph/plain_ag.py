@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 from typing import Any, Callable
 
 from autograph.operators.matching import plain_match as match
@@ -89,6 +90,14 @@ def call(function: Callable, *args: Any, **kwargs: Any) -> Any:
 
 def python(function: Callable, *args: Any) -> Any:
     return function(*args)
+
+
+def import_(name: str, whole: bool = False) -> Any:
+    return importlib.import_module(name) if whole else __import__(name)
+
+
+def import_from(module: str, name: str, level: int = 0) -> Any:
+    return getattr(importlib.import_module("." * level + module, "tests.autograph"), name)
 
 
 def list_(*items: Any) -> list:
