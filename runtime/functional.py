@@ -44,7 +44,8 @@ def cond(
             trace, pred, lambda: true_fn(*operands), lambda: false_fn(*operands), names
         )
     except Exception as error:
-        return regions.python_statement(trace, error, cond, [pred, true_fn, false_fn, operands], mark, None)
+        back = regions.perhaps_unbound(trace, max(len(names), 1), true_fn, false_fn, operands)
+        return regions.python_statement(trace, error, cond, [pred, true_fn, false_fn, operands], mark, back)
 
 
 def while_loop(test_fn: Callable[..., Any], body_fn: Callable[..., Any], carry: tuple[Any, ...]) -> Any:
@@ -67,7 +68,7 @@ def while_loop(test_fn: Callable[..., Any], body_fn: Callable[..., Any], carry: 
     try:
         out = _traced_while(trace, test_fn, body_fn, carry, mark)
     except Exception as error:
-        return regions.python_statement(trace, error, while_loop, [test_fn, body_fn, carry], mark, count)
+        return regions.python_statement(trace, error, while_loop, [test_fn, body_fn, carry], mark, carry)
     return out[0] if count == 1 else out
 
 
@@ -125,7 +126,7 @@ def for_loop(
         out = _traced_for(trace, iterable, body_fn, carry, test_fn, mark)
     except Exception as error:
         return regions.python_statement(
-            trace, error, for_loop, [iterable, body_fn, carry, test_fn], mark, count
+            trace, error, for_loop, [iterable, body_fn, carry, test_fn], mark, carry
         )
     return out[0] if count == 1 else out
 
@@ -222,7 +223,8 @@ def try_(
         return guarded.staged_try(trace, body, handlers, orelse, final, operands, names)
     except Exception as error:
         parts = [body, handlers, orelse, final, operands]
-        return regions.python_statement(trace, error, try_, parts, mark, len(names) or None)
+        back = regions.perhaps_unbound(trace, max(len(names), 1), body, operands)
+        return regions.python_statement(trace, error, try_, parts, mark, back)
 
 
 def _handled(body: Any, handlers: Any, orelse: Any, operands: tuple[Any, ...]) -> Any:
@@ -260,4 +262,5 @@ def with_(
         return guarded.staged_with(trace, manager, body, operands, suppressed, names)
     except Exception as error:
         parts = [manager, body, operands, suppressed]
-        return regions.python_statement(trace, error, with_, parts, mark, len(names) or None)
+        back = regions.perhaps_unbound(trace, max(len(names), 1), body, operands, suppressed)
+        return regions.python_statement(trace, error, with_, parts, mark, back)

@@ -26,7 +26,9 @@ from runtime.trace.heap import Heap, Loaded
 from runtime.trace.joins import note_join
 from runtime.trace.values import Traced
 from runtime.types import (
+    OBJECT,
     ArrayType,
+    MaybeUnbound,
     ObjectType,
     StaticType,
     TupleType,
@@ -524,26 +526,34 @@ def python_statement(
     plain: Callable[..., Any],
     args: Sequence[Any],
     mark: Any,
-    count: int | None,
+    results: Sequence[Any] | None,
 ) -> Any:
     """Leave a statement to Python: call `plain` (cond, while_loop, for_loop on plain values) at run time.
 
-    count: number of carried values that come back, or None for one result of any kind."""
+    results: for each value that comes back, what it may be if the statement doesn't bind it (None: no more
+        than a value); None for one result of any kind."""
     if trace.strict or isinstance(reason, RecursionError):
         raise reason
     trace.rollback(mark)
     text = str(reason).partition("\n")[0]
     trace.note("python", f"the statement runs as plain Python: {type(reason).__name__}: {text}")
-    value = trace.emit(
-        "py.call", [Const(plain), *args], type=None if count in (None, 1) else _tuple_of(count)
-    )
+    kinds = tuple(MaybeUnbound(OBJECT) if trace.maybe_unbound(x) else OBJECT for x in results or (None,))
+    claim = kinds[0] if results is None or len(kinds) == 1 and results else TupleType(kinds if results else ())
+    value = trace.emit("py.call", [Const(plain), *args], type=claim)
     trace.heap.unknown_call()
     assert value is not None
     return trace.wrap(value)
 
 
-def _tuple_of(count: int | None) -> Type:
-    return TupleType((ObjectType(),) * (count or 0))
+def perhaps_unbound(trace: Trace, count: int, *parts: Any) -> list[Any]:
+    """For each of `count` results of functions over these values: the marker, if it may be among them."""
+    seen = list(parts)
+    for part in parts:
+        if isinstance(part, types.FunctionType):
+            seen += [_contents(cell) for cell in part.__closure__ or ()]
+    flat = [y for x in seen for y in (x if isinstance(x, tuple) else (x,))]
+    marker = next((x for x in flat if trace.maybe_unbound(x)), None)
+    return [marker] * count
 
 
 __all__ = ["StaticType", "as_carry", "python_statement", "staged_cond", "staged_for", "staged_while"]
