@@ -19,6 +19,7 @@ from runtime.errors import (
     GraphError,
     GuardError,
     LeakedTensorError,
+    NewTraceError,
     SignatureError,
     SourceNotFound,
     Span,
@@ -26,10 +27,10 @@ from runtime.errors import (
     TraceError,
     Untraceable,
 )
+from runtime.function.accounts import RetraceWarning, no_new_traces
 from runtime.function.concrete import ConcreteFunction
 from runtime.function.polymorphic import (
     PolymorphicFunction,
-    RetraceWarning,
     executing_eagerly,
     run_functions_eagerly,
 )
@@ -63,6 +64,7 @@ __all__ = [
     "GuardError",
     "LeakedTensorError",
     "MaybeUnbound",
+    "NewTraceError",
     "Node",
     "ObjectType",
     "PolymorphicFunction",
@@ -83,6 +85,7 @@ __all__ = [
     "executing_eagerly",
     "for_loop",
     "function",
+    "no_new_traces",
     "run_functions_eagerly",
     "settings",
     "try_",

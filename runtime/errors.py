@@ -108,6 +108,10 @@ class SignatureError(AutographError, TypeError):
     """Arguments do not match the function's signature or its `input_signature`."""
 
 
+class NewTraceError(AutographError):
+    """A call inside `no_new_traces()` needs a trace that there isn't."""
+
+
 class CheckError(AutographError, AssertionError):
     """Shadow mode (`check=True`) found a difference between the plain and the converted function."""
 

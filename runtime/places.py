@@ -56,6 +56,12 @@ def span_of(code: types.CodeType, instruction: int, line: int | None, caller: Sp
     return Span(code.co_filename, line, column, code.co_name, caller)
 
 
+def place(function: object) -> Span | None:
+    """Where a function begins, its decorators included; None for what is no Python function."""
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    return span_of(code, -1, code.co_firstlineno) if isinstance(code, types.CodeType) else None
+
+
 def span_here(until: types.CodeType | None = None) -> Span | None:
     """The user's line that is being run, with those it was called from; `until` as in `frames`."""
     span = None

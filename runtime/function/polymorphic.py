@@ -9,6 +9,7 @@ cache has a bound; tracing happens once per signature, also with threads; no arg
 """
 from __future__ import annotations
 
+import collections
 import functools
 import itertools
 import pickle
@@ -24,9 +25,21 @@ from runtime.autodiff.levels import recording
 from runtime.config import settings
 from runtime.errors import AutographError, ConversionRefused, Span, Untraceable
 from runtime.execute.traceback import cleaned
+from runtime.function.accounts import (
+    FIRST,
+    KEPT,
+    Account,
+    Change,
+    RetraceWarning,
+    argument_changes,
+    check_allowed,
+    guard_changes,
+    guard_reason,
+    retrace_reason,
+)
 from runtime.function.concrete import ConcreteFunction
 from runtime.function.dispatch import MISS, Entry, compile_entry
-from runtime.function.records import TraceRecord, generalise, guard_reason, retrace_reason
+from runtime.function.records import TraceRecord, generalise
 from runtime.function.signature import (
     Binder,
     Bound,
@@ -37,7 +50,7 @@ from runtime.function.signature import (
 )
 from runtime.function.spec import TensorSpec
 from runtime.ir.graph import Graph
-from runtime.places import place
+from runtime.places import place, span_here
 from runtime.trace.core import active
 from runtime.trace.record import Argument, Guard, TraceResult
 from runtime.types import UNBOUND, Type
@@ -58,10 +71,6 @@ class Tracer(Protocol):
     def __call__(self, positional: Sequence[Argument], keywords: Mapping[str, Argument], *, name: str,
                  strict: bool, volatile: frozenset[Any]) -> TraceResult:
         """The graph of this call."""
-
-
-class RetraceWarning(UserWarning):
-    """A function is traced again and again (see the setting `warn_after_retraces`)."""
 
 
 class _Mode:
@@ -131,6 +140,7 @@ class PolymorphicFunction(Generic[P, R]):
         self._plain_reason = ""
         self._changes: dict[Hashable, tuple[int, Type]] = {}
         self._latest: TraceRecord | None = None
+        self._accounts: collections.deque[Account] = collections.deque(maxlen=KEPT)
         self._traced = 0
         self._around = around
         self._rebuild()
@@ -200,32 +210,35 @@ class PolymorphicFunction(Generic[P, R]):
             for record in covering:
                 if record.holds(values):
                     return record
-            signature, reason = self._signature_for(exact, group, covering, values)
+            signature, reason, changes = self._signature_for(exact, group, covering, values)
+            account = Account(str(signature), reason, changes)
+            check_allowed(self._name, account, span_here())
             if self._traced >= LIFETIMES * settings.cache_size and not self._is_strict():
                 self._give_up(f"it was traced {self._traced} times, each time for other arguments")
                 return self._plain_record(exact, "too many signatures", 0.0)
             record = self._attempt(signature, exact, bound, reason)
+            record.changes = changes
             self._store(record, exact.skeleton(), bound)
             return record
 
     def _signature_for(self, exact: Signature, group: list[TraceRecord], covering: list[TraceRecord],
-                       values: tuple[Any, ...]) -> tuple[Signature, str]:
-        """The signature to trace for, and why there must be a new trace."""
+                       values: tuple[Any, ...]) -> tuple[Signature, str, tuple[Change, ...]]:
+        """The signature to trace for, and why there must be a new trace: in words, and what differs."""
         if self._input_signature is not None:
             wanted = check_input_signature(self._name, exact, self._input_signature, place(self._python))
             if not covering:
-                return wanted, "first call" if not group else retrace_reason(exact, group[-1].signature)
+                return wanted, *(_why(exact, group[-1].signature) if group else (FIRST, ()))
         if covering:
             last = max(covering, key=lambda record: record.made)
             failed = last.failed_guards(values)
             for guard in failed:
                 self._note_change(guard, values)
-            return last.signature, guard_reason(failed)
+            changed = guard_changes(failed, values)
+            return last.signature, guard_reason(changed), changed
         if not self._history:
-            return exact, "first call"
+            return exact, FIRST, ()
         latest = max(group or self._history, key=lambda record: record.made)
-        reason = retrace_reason(exact, latest.signature)
-        return (generalise(exact, group) if self._reduce_retracing else exact), reason
+        return (generalise(exact, group) if self._reduce_retracing else exact), *_why(exact, latest.signature)
 
     def _note_change(self, guard: Guard, values: tuple[Any, ...]) -> None:
         """Count that the guarded place changed; two traces that notice the same change count it once."""
@@ -294,6 +307,7 @@ class PolymorphicFunction(Generic[P, R]):
             self._history.remove(oldest)
             left = {k: [r for r in group if r is not oldest] for k, group in self._groups.items()}
             self._groups = {k: group for k, group in left.items() if group}
+        self._accounts.append(Account(str(record.signature), record.reason, record.changes, record.plain))
         self._groups.setdefault(key, []).append(record)
         self._history.append(record)
         if record.concrete is not None:
@@ -301,8 +315,9 @@ class PolymorphicFunction(Generic[P, R]):
         self._rebuild()
         limit = settings.warn_after_retraces
         if limit and self._traced == limit + 1:
-            warnings.warn(f"{self._name!r} was traced again {limit} times; the last time: {record.reason}",
-                          RetraceWarning, stacklevel=5)
+            fixes = "; ".join(dict.fromkeys(change.fix for change in record.changes))
+            warnings.warn(f"{self._name!r} was traced again {limit} times; the last time: {record.reason}"
+                          + (f"; to avoid it: {fixes}" if fixes else ""), RetraceWarning, stacklevel=5)
 
     def _rebuild(self) -> None:
         # Most specific first; among equals the newest, which relies on the present state of things.
@@ -336,6 +351,15 @@ class PolymorphicFunction(Generic[P, R]):
         """Every trace that was made, oldest first: signature, reason, seconds, or why Python runs it."""
         return tuple(self._history)
 
+    def why(self) -> str:
+        """Why each trace was made, oldest first: which argument or guard, what it was and is, what to do.
+
+        Traces that have left the cache are told of, too; after 1000 the oldest are forgotten.
+        """
+        if not self._accounts:
+            return f"{self._name!r} was not called yet"
+        return "\n".join(account.text(k) for k, account in enumerate(self._accounts, 1))
+
     def get_concrete_function(self, /, *args: Any, **kwargs: Any) -> ConcreteFunction:
         """The trace for these arguments, made if there is none; arrays may be given as `TensorSpec`.
 
@@ -356,6 +380,7 @@ class PolymorphicFunction(Generic[P, R]):
                 if record.signature == exact and record.holds(bound.values):
                     break
             else:
+                check_allowed(self._name, Account(str(exact), "get_concrete_function"), span_here())
                 record = self._attempt(exact, exact, bound, "get_concrete_function")
                 self._store(record, exact.skeleton(), bound)
         if record.concrete is None:
@@ -388,9 +413,14 @@ class PolymorphicFunction(Generic[P, R]):
     def explain(self) -> str:
         """Every trace: why it was made, how long it took, what it relies on, what was left to Python."""
         texts = [record.text() for record in self._history]
-        if self._plain:
-            texts.append(f"all other calls of {self._name!r} run as plain Python: {self._plain_reason}")
+        if self.remainder:
+            texts.append(self.remainder)
         return "\n".join(texts) or f"{self._name!r} was not called yet"
+
+    @property
+    def remainder(self) -> str:
+        """Why calls that no trace serves run as plain Python; empty where they are traced."""
+        return f"all other calls of {self._name!r} run as plain Python: {self._plain_reason}" if self._plain else ""
 
     # ---------------------------------------------------------------- being a function
     @overload
@@ -425,6 +455,12 @@ class PolymorphicFunction(Generic[P, R]):
             raise pickle.PicklingError(f"can't pickle {self!r}: it is not found as "
                                        f"{self.__module__}.{self.__qualname__}")
         return str(self.__qualname__)
+
+
+def _why(exact: Signature, before: Signature) -> tuple[str, tuple[Change, ...]]:
+    """How a signature differs from that of an earlier trace: in words, and argument by argument."""
+    changes = argument_changes(exact, before)
+    return retrace_reason(exact, before, changes), changes
 
 
 def _reason(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""`TraceRecord`: one entry of a function's cache, and the words for why it was made.
+"""`TraceRecord`: one entry of a function's cache.
 
 Also the decision what a new trace should generalise over, given those there are.
 """
@@ -9,9 +9,11 @@ import types as _types
 from collections.abc import Sequence
 from typing import Any
 
+from runtime.errors import Span
+from runtime.function.accounts import Change, bytes_of
 from runtime.function.concrete import ConcreteFunction
 from runtime.function.dispatch import Entry
-from runtime.function.signature import Signature, alike, covers, same_code, show, widen
+from runtime.function.signature import Signature, alike, same_code, widen
 from runtime.trace.record import Guard
 from runtime.types import ObjectType, Type
 
@@ -22,8 +24,9 @@ STATIC_LIMIT = 8  # this many traces that differ in strings, flags, functions: t
 class TraceRecord:
     """One trace, or one signature that is left to plain Python.
 
-    signature: what it serves.  reason: why it was made.  seconds: what making it took.
-    concrete: the trace, or None; plain: then why not.
+    signature: what it serves.  reason: why it was made; changes: what differed from the trace before.
+    seconds: what making it took.
+    concrete: the trace, or None; plain: then why not, and place: because of which line of the user's.
     """
 
     signature: Signature
@@ -35,6 +38,23 @@ class TraceRecord:
     made: int
     used: int = 0
     classes: tuple[Any, ...] = ()
+    place: Span | None = None
+    changes: tuple[Change, ...] = ()
+
+    @property
+    def why(self) -> str:
+        """Why it was made."""
+        return self.reason
+
+    @property
+    def bytes(self) -> int:
+        """About how much memory it takes: graph, plan and compiled code."""
+        if self.concrete is None:
+            return 0
+        return bytes_of(self.concrete.graph, self.concrete.plan_source, self.concrete.run_plan)
+
+    def __str__(self) -> str:
+        return self.text()
 
     def failed_guards(self, values: Sequence[Any]) -> list[Guard]:
         """The guards that do not hold now."""
@@ -46,9 +66,11 @@ class TraceRecord:
 
     def text(self) -> str:
         """The record for people."""
-        lines = [f"{self.signature}", f"  traced in {self.seconds * 1e3:.1f} ms: {self.reason}"]
+        size = f", {self.bytes / 1000:.1f} kB" if self.concrete is not None else ""
+        lines = [f"{self.signature}", f"  traced in {self.seconds * 1e3:.1f} ms{size}: {self.reason}"]
         if self.concrete is None:
-            lines.append(f"  runs as plain Python: {self.plain}")
+            where = "" if self.place is None else f" ({self.place})"
+            lines.append(f"  runs as plain Python: {self.plain}{where}")
             return "\n".join(lines)
         return "\n".join(lines + str(self.concrete).splitlines()[1:])
 
@@ -77,17 +99,3 @@ def generalise(exact: Signature, group: Sequence[TraceRecord]) -> Signature:
 
 def _open(new: Type, old: Type) -> Type:
     return ObjectType(_types.FunctionType) if same_code(new, old) else widen(new, old)
-
-
-def retrace_reason(new: Signature, old: Signature) -> str:
-    """How the signatures differ, in words."""
-    if (len(new.positional), new.keyword_names) != (len(old.positional), old.keyword_names):
-        return f"other arguments were given: {new}"
-    changes = [f"argument {name!r} is {show(a)}, was {show(b)}"
-               for name, a, b in zip(new.names, new.types, old.types, strict=True) if not covers(b, a)]
-    return "; ".join(changes) or "the last trace for these arguments was dropped from the cache"
-
-
-def guard_reason(failed: Sequence[Guard]) -> str:
-    """Which places changed, in words."""
-    return "changed since the last trace: " + ", ".join(guard.text for guard in failed)

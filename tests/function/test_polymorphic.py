@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from runtime.config import settings
-from runtime.errors import AutographError, ConversionRefused, SignatureError, Untraceable
+from runtime.errors import AutographError, ConversionRefused, SignatureError, Untraceable, message
 from runtime.function.polymorphic import PolymorphicFunction, RetraceWarning, run_functions_eagerly
 from runtime.function.spec import TensorSpec
 from runtime.trace.record import Guard, Path
@@ -307,7 +307,9 @@ def test_input_signature(make):
     assert len(tracer.calls) == 1
     with pytest.raises(SignatureError) as caught:
         f(np.ones((2, 3)))
-    assert str(caught.value) == (
+    where, without = caught.value.span, caught.value
+    assert where.file == __file__
+    assert message(without.what, None, without.why, without.fix) == (
         "the arguments do not match the input_signature of '<lambda>'\n"
         "  given:    <lambda>(x: float64[2, 3])\n"
         "  promised: <lambda>(x: TensorSpec(shape=(None, 2), dtype=float64))\n"
