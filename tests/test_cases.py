@@ -1,7 +1,7 @@
 """The conformance cases of ../shared/cases, where that folder is present: plain CPython is the oracle.
 
-Language cases are judged by the folder's own `run.py`, cases drawn from public reports by its
-`selfcheck.py`.  Cases on gradients belong to a later issue and are counted, not run.
+Language cases are judged by the folder's own `run.py`, cases drawn from public reports, those on
+gradients too, by its `selfcheck.py`.
 """
 
 from __future__ import annotations
@@ -94,7 +94,12 @@ def test_report(path: pathlib.Path, request: pytest.FixtureRequest) -> None:
     judge(request, problem)
 
 
-def test_gradient_cases_wait() -> None:
-    count = sum(map(is_gradient, report_files()))
-    if count:
-        pytest.skip(f"{count} gradient cases: derivatives are a later issue")
+@pytest.mark.parametrize("path", [p for p in report_files() if is_gradient(p)], ids=lambda p: p.stem)
+def test_gradient_report(path: pathlib.Path, request: pytest.FixtureRequest) -> None:
+    check = harness(CASES / "reports" / "selfcheck.py", "conformance_selfcheck")
+    header = re.search(r"(?m)^# check: grad (\d+)$", path.read_text())
+    assert header is not None
+    with time_limit(SECONDS), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        problem = check.check_grad(check.load(path), int(header[1]), autograph.function, autograph.grad)
+    judge(request, problem)

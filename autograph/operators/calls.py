@@ -7,6 +7,7 @@ out trace values (and leaves guards), its captured variables and defaults are tr
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 import types
 from collections.abc import Callable
@@ -44,13 +45,20 @@ def call(function: Any, *args: Any, **kwargs: Any) -> Any:
 
 def on_tape(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A call while derivatives are recorded: the user's functions in their converted form, on boxes."""
-    while isinstance(function, (PolymorphicFunction, functools.partial)):
+    while isinstance(function, (PolymorphicFunction, functools.partial, types.MethodType)):
         if isinstance(function, PolymorphicFunction):
             function = function.python_function
+        elif isinstance(function, types.MethodType):
+            args, function = (function.__self__, *args), function.__func__
         else:
             args, kwargs, function = (*function.args, *args), {**function.keywords, **kwargs}, function.func
-    if isinstance(function, types.MethodType) and isinstance(function.__func__, types.FunctionType):
-        args, function = (function.__self__, *args), function.__func__
+    inner = _python_code(function)
+    if inner is not None:
+        return on_tape(inner, (function, *args), kwargs)
+    if isinstance(function, type) and _made_by_init(function):
+        made: Any = object.__new__(function)
+        on_tape(function.__init__, (made, *args), kwargs)  # type: ignore[misc]
+        return made
     if not isinstance(function, types.FunctionType) or _top_module(function) in _LIBRARIES | _PACKAGES:
         return intercept(function, args, kwargs)
     if not is_left_alone(function) and not is_generated_file(function.__code__.co_filename):
@@ -59,6 +67,21 @@ def on_tape(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
         except AutographError:
             pass  # it runs as it stands; what would lose a derivative says so
     return function(*args, **kwargs)
+
+
+def _python_code(function: Any) -> types.FunctionType | None:
+    """What a call of an object runs, where that is a Python function."""
+    if isinstance(function, (types.FunctionType, types.BuiltinFunctionType, type)):
+        return None
+    found = inspect.getattr_static(type(function), "__call__", None)
+    return found if isinstance(found, types.FunctionType) else None
+
+
+def _made_by_init(cls: Any) -> bool:
+    """Whether making an instance is no more than running a Python `__init__`."""
+    new: Any = cls.__new__
+    plain = type(cls) is type and new is object.__new__ and not issubclass(cls, BaseException)
+    return plain and isinstance(cls.__init__, types.FunctionType)
 
 
 def _top_module(function: types.FunctionType) -> str:

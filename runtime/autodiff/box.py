@@ -33,7 +33,7 @@ PARTS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@dataclasses.dataclass(eq=False)
+@dataclasses.dataclass(eq=False, slots=True)
 class Store:
     """What an array's boxes share.
 
@@ -60,15 +60,19 @@ class Box:
     __array_priority__ = 1000
     protocol: Any = None  # calls with boxes; stands above this module, which gives it (see `dispatch`)
 
+    def __new__(cls, value: Any, memory: Any = None) -> Box:
+        """A box of an array is an ArrayBox."""
+        return object.__new__(ArrayBox if isinstance(bare(value), np.ndarray) else Box)
+
     def __init__(self, value: Any, memory: Any = None) -> None:
         self._store = Store(value, memory)
         self._steps: tuple[Step, ...] = ()
         self._known: tuple[int, Any] | None = None
 
-    @classmethod
-    def of_view(cls, base: Box, step: Step) -> Box:
+    @staticmethod
+    def of_view(base: Box, step: Step) -> Box:
         """A box that looks at another one's array through one more view."""
-        made = cls.__new__(cls)
+        made = object.__new__(ArrayBox)
         made._store, made._steps, made._known = base._store, (*base._steps, step), None
         return made
 
@@ -179,10 +183,8 @@ class Box:
         found = getattr(value, name)  # the error of a wrong name is Python's own
         if not isinstance(value, (np.ndarray, np.generic)):
             return self._of_number(name, found)
-        if name in ("T", "mT", "real", "imag"):
+        if name in PARTS:
             return PARTS[name](self)
-        if name == "flat":
-            return np.ravel(self)
         method = Box.protocol.method(self, name) if callable(found) else None
         if method is not None:
             return method
@@ -196,38 +198,6 @@ class Box:
         if name in ("real", "imag"):
             return Box.protocol.call_row(by_name(f"np.{name}"), (self,), {})
         return found
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in ("_store", "_steps", "_known"):
-            object.__setattr__(self, name, value)
-        elif name == "shape":
-            raise GradientError("the shape of a followed array is set", fix="use reshape")
-        elif name in ("real", "flat"):
-            getattr(self, name)[...] = value
-        else:
-            setattr(self.bare, name, value)
-
-    def __getitem__(self, key: Any) -> Any:
-        value = self.bare
-        key = map_tree(_plain_key, key)
-        part = value[key]
-        if isinstance(part, np.ndarray) and is_basic(key):
-            return Box.of_view(self, Step(GETITEM, (key,)))
-        if not self._steps:  # a copy of some elements: the array isn't held
-            return wrap(apply(GETITEM, (self._store.value, key), {}))
-        return wrap(apply(GETITEM, (self.read(), key), {}))
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        self.write(map_tree(_plain_key, key), value)
-
-    def __iter__(self) -> Iterator[Any]:
-        value = self.bare
-        if np.ndim(value) == 0:
-            iter(value)  # raises as Python does
-        return (self[i] for i in range(len(value)))
-
-    def __len__(self) -> int:
-        return len(self.bare)
 
     def __bool__(self) -> bool:
         return bool(self.bare)
@@ -256,9 +226,6 @@ class Box:
             return np.asarray(value, dtype)
         self._store.shared = True
         return value if dtype is None or dtype == value.dtype else value.astype(dtype)
-
-    def __contains__(self, item: Any) -> bool:
-        return unwrap_bare(item) in self.bare
 
     def __hash__(self) -> int:
         return hash(self.bare)
@@ -301,6 +268,67 @@ class Box:
         return Box.protocol.call_function(function, args, kwargs)
 
 
+class ArrayBox(Box):
+    """A followed array, or one that followed values can be written into."""
+
+    __slots__ = ()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the array."""
+        return self.bare.shape  # type: ignore[no-any-return]
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        raise GradientError("the shape of a followed array is set", fix="use reshape")
+
+    @property
+    def real(self) -> Any:
+        """The real part, a view."""
+        return np.real(self)
+
+    @real.setter
+    def real(self, values: Any) -> None:
+        self.real[...] = values
+
+    @property
+    def flat(self) -> Any:
+        """The elements in order."""
+        return np.ravel(self)
+
+    @flat.setter
+    def flat(self, values: Any) -> None:
+        self.flat[...] = values
+
+    def __getitem__(self, key: Any) -> Any:
+        value = self.bare
+        key = map_tree(_plain_key, key)
+        part = value[key]
+        if isinstance(part, np.ndarray) and is_basic(key):
+            return Box.of_view(self, Step(GETITEM, (key,)))
+        if not self._steps:  # a copy of some elements: the array isn't held
+            return wrap(apply(GETITEM, (self._store.value, key), {}))
+        return wrap(apply(GETITEM, (self.read(), key), {}))
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.write(map_tree(_plain_key, key), value)
+
+    def __iter__(self) -> Iterator[Any]:
+        value = self.bare
+        if np.ndim(value) == 0:
+            iter(value)  # raises as Python does
+        return (self[i] for i in range(len(value)))
+
+    def __len__(self) -> int:
+        return len(self.bare)
+
+    def __contains__(self, item: Any) -> bool:
+        return unwrap_bare(item) in self.bare
+
+
+BOXES = (Box, ArrayBox)
+
+
 # -- between boxes and values --------------------------------------------------------------------------
 
 
@@ -311,12 +339,12 @@ def wrap(value: Any) -> Any:
 
 def unwrap(x: Any) -> Any:
     """The value of a box; anything else is a value."""
-    return x.read() if type(x) is Box else x
+    return x.read() if type(x) in BOXES else x
 
 
 def unwrap_bare(x: Any) -> Any:
     """The value of a box without any level."""
-    return x.bare if type(x) is Box else x
+    return x.bare if type(x) in BOXES else x
 
 
 def wrap_tree(x: Any) -> Any:
@@ -331,7 +359,7 @@ def unwrap_tree(x: Any) -> Any:
 
 def settled(x: Any) -> Any:
     """What remains of a box when levels are over: a bare value, or a box that outer levels follow."""
-    if type(x) is not Box:
+    if type(x) not in BOXES:
         return x
     value = opened(x.read())
     if type(value) is Active:
@@ -340,7 +368,7 @@ def settled(x: Any) -> Any:
 
 
 def _plain_key(x: Any) -> Any:
-    if type(x) is not Box:
+    if type(x) not in BOXES:
         return x.copy() if isinstance(x, np.ndarray) else x
     return x.bare
 
@@ -363,17 +391,17 @@ def lost(box: Box, what: str) -> GradientError:
 
 def any_box(x: Any) -> bool:
     """Whether there is a box in nested sequences and dicts."""
-    if type(x) is Box:
+    if type(x) in BOXES:
         return True
-    if type(x) in (tuple, list):
+    if isinstance(x, (tuple, list)):
         return any(map(any_box, x))
     return type(x) is dict and any(map(any_box, x.values()))
 
 
 def any_followed(x: Any) -> bool:
     """Whether there is a followed box in nested sequences and dicts."""
-    if type(x) is Box:
-        return x.followed
-    if type(x) in (tuple, list):
+    if type(x) in BOXES:
+        return bool(x.followed)
+    if isinstance(x, (tuple, list)):
         return any(map(any_followed, x))
     return type(x) is dict and any(map(any_followed, x.values()))

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.autodiff.box import Box, any_box, unwrap_bare
+from runtime.autodiff.box import BOXES, Box, any_box, unwrap_bare
 from runtime.autodiff.dispatch import call_function, call_row
 from runtime.autodiff.levels import map_tree
 from runtime.autodiff.rows import by_name, row_of
@@ -78,7 +78,9 @@ def _with_boxes(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dic
     """A call with a box among the arguments."""
     if isinstance(function, type):
         return _class(function, args, kwargs)
-    if function in (math.log,) and args:
+    if getattr(type(function), "__hash__", None) is None:
+        return function(*args, **kwargs)
+    if function is math.log:
         return _logarithm(*args)
     if function in MATH:
         return _mathematics(function, args, kwargs)
@@ -95,7 +97,7 @@ def _with_boxes(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dic
 
 def _row_wants(function: Callable[..., Any]) -> bool:
     """Whether a NumPy function that doesn't hand over to its arguments has a row."""
-    row = row_of(function) if getattr(function, "__hash__", None) else None
+    row = row_of(function)
     return row is not None and not isinstance(function, np.ufunc)
 
 
@@ -103,7 +105,7 @@ def _class(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Numbers made of followed numbers stay followed."""
     if cls is type and len(args) == 1:
         return type(unwrap_bare(args[0]))
-    if len(args) == 1 and not kwargs and type(args[0]) is Box:
+    if len(args) == 1 and not kwargs and type(args[0]) in BOXES:
         x = args[0]
         if cls in (float, complex):
             cls(x.bare)  # raises as Python does
@@ -125,7 +127,7 @@ def _mathematics(function: Callable[..., Any], args: tuple[Any, ...], kwargs: di
     if function in _STEPS:
         return plain
     made = MATH[function](*args, **kwargs)
-    return cast(made, float) if type(plain) is float and type(made) is Box else made
+    return cast(made, float) if type(plain) is float and type(made) in BOXES else made
 
 
 def _logarithm(x: Any, base: Any = None) -> Any:

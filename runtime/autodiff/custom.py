@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from runtime import tree
-from runtime.autodiff.box import Box, any_followed, unwrap, wrap
+from runtime.autodiff.box import BOXES, any_followed, unwrap, wrap
 from runtime.autodiff.levels import Active, map_tree, opened
 from runtime.autodiff.transforms import conjugate
 from runtime.errors import GradientError
@@ -94,7 +94,7 @@ def _actives(x: Any) -> list[Active]:
 
 
 def _turned(x: Any) -> Any:
-    return wrap(conjugate(unwrap(x))) if type(x) is Box else conjugate(x)
+    return wrap(conjugate(unwrap(x))) if type(x) in BOXES else conjugate(x)
 
 
 def _pair(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Function]:

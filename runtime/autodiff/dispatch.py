@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from runtime.autodiff.box import (
+    BOXES,
+    ArrayBox,
     Box,
     any_box,
     any_followed,
@@ -23,7 +25,7 @@ from runtime.autodiff.box import (
     wrap,
     wrap_tree,
 )
-from runtime.autodiff.levels import Active, apply, bare, map_tree, opened
+from runtime.autodiff.levels import Active, apply, apply_flat, bare, map_tree, opened
 from runtime.autodiff.places import Step
 from runtime.autodiff.rows import FUNCTIONS, PART_WRITES, REDUCE, VIEWS, by_name, row_of
 from runtime.errors import GradientError
@@ -34,19 +36,26 @@ from runtime.ops.table import BY_METHOD
 # -- calls ---------------------------------------------------------------------------------------------
 
 
+SEQUENCES = frozenset({tuple, list, dict})
+
+
 def _operand(x: Any, followed: bool) -> Any:
     """The value of an operand; a plain array is copied if a rule may look at it later."""
-    if type(x) is Box:
+    if type(x) in BOXES:
         return x.read()
     return x.copy() if followed and isinstance(x, np.ndarray) and x.flags.writeable else x
 
 
 def call_row(row: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """An op of the table on boxes."""
+    if not kwargs and row.name not in VIEWS:
+        result = _simply(row, args)
+        if result is not NotImplemented:
+            return result
     out = kwargs.pop("out", None)
     if isinstance(out, tuple) and len(out) == 1:
         out = out[0]
-    if row.name in VIEWS and type(args[0]) is Box and not any_box(args[1:]):
+    if row.name in VIEWS and type(args[0]) in BOXES and not any_box(args[1:]):
         return _view(row, args, kwargs)
     followed = any_followed(args) or any_followed(kwargs)
     given = map_tree(lambda x: _operand(x, followed), args)
@@ -59,6 +68,32 @@ def call_row(row: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if target is not None:
             write_into(target, value)
     return out
+
+
+def _simply(row: OpDef, args: tuple[Any, ...]) -> Any:
+    """The op where no operand is a sequence, which needs fewer questions; NotImplemented where one is."""
+    followed, arrays = False, False
+    given = []
+    for x in args:
+        kind = type(x)
+        if kind is Box or kind is ArrayBox:
+            value = x._store.value if kind is Box else x.read()
+            followed = followed or type(value) is Active
+            given.append(value)
+        elif kind in SEQUENCES or isinstance(x, tuple):
+            return NotImplemented
+        else:
+            arrays = arrays or kind is np.ndarray
+            given.append(x)
+    if arrays and followed:
+        given = [
+            x.copy() if a is x and type(x) is np.ndarray else x for x, a in zip(given, args, strict=True)
+        ]
+    result = apply_flat(row, tuple(given))
+    kind = type(result)
+    if kind is Active:
+        return Box(result)
+    return _fresh(wrap_tree(result)) if kind is np.ndarray or isinstance(result, (tuple, list)) else result
 
 
 def _fresh(x: Any) -> Any:
@@ -88,7 +123,7 @@ def _view(row: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def write_into(target: Any, value: Any) -> None:
     """Write a result into `out=`."""
-    if type(target) is Box:
+    if type(target) in BOXES:
         concrete, given = target.bare, bare(value)
         if not np.can_cast(np.asarray(given).dtype, concrete.dtype, "same_kind"):
             have = np.asarray(given).dtype
@@ -123,7 +158,7 @@ def call_function(function: Callable[..., Any], args: tuple[Any, ...], kwargs: d
 def _write_part(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """np.put and its like: where elements go is found out by running it on element numbers."""
     target, where, values = PART_WRITES[function](*args, **kwargs)
-    if type(target) is not Box:
+    if type(target) not in BOXES:
         if any_followed(values):
             raise lost(Box(unwrap(values)), f"it is written into a plain array (np.{function.__name__})")
         function(*map_tree(unwrap_bare, args), **map_tree(unwrap_bare, kwargs))
@@ -190,7 +225,7 @@ def _plainly(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
 def _ufunc_at(ufunc: Any, args: tuple[Any, ...]) -> None:
     """`np.add.at` and `np.subtract.at`."""
     target, key, *values = args
-    if ufunc not in (np.add, np.subtract) or type(target) is not Box:
+    if ufunc not in (np.add, np.subtract) or type(target) not in BOXES:
         raise GradientError(
             f"{ufunc.__name__}.at can't be followed", fix="use np.add.at on an array made inside"
         )
@@ -274,10 +309,10 @@ def _put(self: Box, indices: Any, values: Any, mode: str = "raise") -> None:
     _write_part(np.put, (self, indices, values), {"mode": mode})
 
 
-def _tolist(self: Box) -> Any:
+def _tolist(self: ArrayBox) -> Any:
     if np.ndim(self.bare) == 0:
         return self.item()
-    return [x.tolist() for x in self]
+    return [self[i].tolist() for i in range(len(self))]
 
 
 METHODS: dict[str, Any] = {

@@ -94,18 +94,24 @@ class Level:
     def call(self, rule: Rule, ct: Any, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A rule on values: directly where they are bare, else on boxes."""
         try:
-            with np.errstate(all="ignore"):
-                if not any(has_active(x) for x in (ct, result, args, kwargs)):
+            if not any(has_active(x) for x in (ct, result, args, kwargs)):
+                with np.errstate(all="ignore"):
                     return rule(ct, result, *args, **kwargs)
+            with np.errstate(all="ignore"):
                 wrap = self.surface.wrap_tree
                 made = rule(wrap(ct), wrap(result), *wrap(args), **wrap(kwargs))
                 return self.surface.unwrap_tree(made)
         except NotImplementedError as error:
-            raise GradientError(
-                f"{error} is not there",
-                why="the op is known, but not with these options",
-                fix="write the derivative with ag.custom_gradient, or use ag.stop_gradient",
-            ) from error
+            raise unsupported(error) from error
+
+
+def unsupported(error: Exception) -> GradientError:
+    """The error that an op has a derivative, but not with these options."""
+    return GradientError(
+        f"{error} is not there",
+        why="the op is known, but not with these options",
+        fix="write the derivative with ag.custom_gradient, or use ag.stop_gradient",
+    )
 
 
 # -- trees of operands -------------------------------------------------------------------------------
@@ -187,6 +193,24 @@ def apply(row: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return level.record(row, result, args, kwargs, mine)
 
 
+def apply_flat(row: OpDef, values: tuple[Any, ...]) -> Any:
+    """`apply` without keywords and nested sequences: what most calls of a loop are."""
+    level: Any = None
+    for x in values:
+        if type(x) is Active:
+            if x.level.closed:
+                return apply(row, values, {})
+            if level is None or x.level.depth > level.depth:
+                level = x.level
+    if level is None:
+        return row.run(*values)
+    if type(row.vjp) is Composite:
+        return apply(row, values, {})
+    found = [((i,), x) for i, x in enumerate(values) if type(x) is Active and x.level is level]
+    below = tuple([x.value if type(x) is Active and x.level is level else x for x in values])
+    return level.record(row, apply_flat(row, below), below, {}, found)
+
+
 def find_rule(rules: Any, key: Any) -> Any:
     """The rule of one operand in a row's table."""
     if rules is None:
@@ -212,7 +236,7 @@ def no_rule(row: OpDef, key: Any) -> GradientError:
 class Node:
     """One op that was applied.  count: outputs, None for a single one that isn't in a sequence."""
 
-    __slots__ = ("args", "inputs", "kwargs", "number", "result", "row")
+    __slots__ = ("args", "bare", "inputs", "kwargs", "number", "result", "row")
     numbers = itertools.count()
 
     def __init__(
@@ -220,6 +244,8 @@ class Node:
     ) -> None:
         self.number = next(Node.numbers)
         self.row, self.result, self.args, self.kwargs, self.inputs = row, result, args, kwargs, inputs
+        # Whether no level follows what the rules look at, so that they can be called directly.
+        self.bare = not has_active(args) and not has_active(result) and not has_active(kwargs)
 
     def __lt__(self, other: Node) -> bool:
         return self.number > other.number  # the latest comes out of a heap first
@@ -244,12 +270,8 @@ class Reverse(Level):
         inputs = [(place, x.link) for place, x in found]
         kept = result
         if row.name in LIGHT:  # their rules look at shapes only, so the arrays needn't be kept
-            args = (
-                (map_tree(zeros_like, args[0]), *args[1:])
-                if row.name in LIGHT_FIRST
-                else map_tree(_ghost, args)
-            )
-            kept = map_tree(_ghost, result)
+            args = (_ghost(args[0]), *args[1:]) if row.name in LIGHT_FIRST else tuple(map(_ghost, args))
+            kept = _ghost(result)
         node = Node(row, kept, args, kwargs, inputs)
         if isinstance(result, (tuple, list)):
             made: list[Any] = [
@@ -268,7 +290,9 @@ LIGHT_FIRST = frozenset({"getitem", "np.sum"})
 
 
 def _ghost(x: Any) -> Any:
-    return zeros_like(x) if is_inexact(x) else x
+    """A stand-in of the shape and kind of an array."""
+    x = bare(x)
+    return zeros_like(x) if isinstance(x, np.ndarray) and x.dtype.kind in "fc" else x
 
 
 class Slot:
@@ -315,6 +339,19 @@ def backward(
     for result, ct in seeds:
         give(result.link, ct)
     wanted = {x.link for x in inputs}
+    with np.errstate(all="ignore"):
+        _walk(level, slots, heap, wanted, give)
+    return [slots[x.link].ct if x.link in slots else None for x in inputs]
+
+
+def _walk(
+    level: Reverse,
+    slots: dict[tuple[Node, int], Slot],
+    heap: list[Node],
+    wanted: set[Any],
+    give: Callable[..., Slot],
+) -> None:
+    """Take the nodes from the latest to the earliest."""
     while heap:
         node = heapq.heappop(heap)
         if node.row is None:
@@ -330,7 +367,6 @@ def backward(
             slot = _taken(slots, (node, 0), wanted)
             assert slot is not None
             _step(level, node, slot.ct, slot.owned and (node, 0) not in wanted, give)
-    return [slots[x.link].ct if x.link in slots else None for x in inputs]
 
 
 def _taken(slots: dict[tuple[Node, int], Slot], link: tuple[Node, int], wanted: set[Any]) -> Slot | None:
@@ -352,7 +388,12 @@ def _step(level: Reverse, node: Node, ct: Any, owned: bool, give: Callable[..., 
             rule = find_rule(row.vjp, key)
             if rule is None:
                 raise no_rule(row, key)
-            done[key] = rule if rule is ZERO else level.call(rule, ct, node.result, node.args, node.kwargs)
+            if rule is ZERO:
+                done[key] = ZERO
+            elif node.bare and type(ct) is not Active and type(ct) is not tuple:
+                done[key] = _direct(rule, ct, node)
+            else:
+                done[key] = level.call(rule, ct, node.result, node.args, node.kwargs)
         operand = pick(node.args[key] if isinstance(key, int) else node.kwargs[key], place[1:])
         if done[key] is ZERO:
             give(link, zeros_like(operand))
@@ -361,8 +402,20 @@ def _step(level: Reverse, node: Node, ct: Any, owned: bool, give: Callable[..., 
         give(link, fitted(level, part, operand))
 
 
+def _direct(rule: Rule, ct: Any, node: Node) -> Any:
+    try:
+        return rule(ct, node.result, *node.args, **node.kwargs)
+    except NotImplementedError as error:
+        raise unsupported(error) from error
+
+
 def fitted(level: Level, ct: Any, operand: Any) -> Any:
     """`adjoint.fit` on values of any level."""
+    kind = type(operand)
+    if kind is type(ct) is np.float64 or kind is type(ct) is float:
+        return ct
+    if kind is float and type(ct) is np.float64:
+        return float(ct)
     if (
         type(ct) is np.ndarray
         and type(operand) is np.ndarray

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from runtime import tree
-from runtime.autodiff.box import Box, unwrap
+from runtime.autodiff.box import BOXES, Box, unwrap
 from runtime.autodiff.dispatch import Surface
 from runtime.autodiff.levels import Active, Reverse, at_level, backward, bare, is_inexact
 from runtime.autodiff.transforms import conjugate, given, ones, out, zeros
@@ -65,7 +65,7 @@ class GradientTape:
                 fix="watch an array of floats",
             )
         active = self._level.input(value.copy() if isinstance(value, np.ndarray) else value)
-        if type(x) is Box and not x.is_view:
+        if type(x) in BOXES and not x.is_view:
             x.promote(active)
             made = x
         else:
@@ -74,7 +74,7 @@ class GradientTape:
         return made
 
     def _source(self, x: Any) -> Active | None:
-        if type(x) is not Box:
+        if type(x) not in BOXES:
             return None
         known = self._inputs.get(x.identity)
         return known[1] if known is not None else at_level(x.read(), self._level)

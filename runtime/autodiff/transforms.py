@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from runtime import tree
-from runtime.autodiff.box import Box, settled, unwrap, wrap
+from runtime.autodiff.box import BOXES, Box, settled, unwrap, wrap
 from runtime.autodiff.dispatch import Surface, call_row
 from runtime.autodiff.levels import Active, Forward, Reverse, at_level, backward, bare, is_inexact, opened
 from runtime.autodiff.rows import by_name
@@ -341,7 +341,7 @@ def stop_gradient(x: Any) -> Any:
     """The same values, which no derivative goes through."""
 
     def stop(leaf: Any) -> Any:
-        if type(leaf) is not Box:
+        if type(leaf) not in BOXES:
             return leaf
         value = leaf.bare
         return Box(value.copy()) if isinstance(value, np.ndarray) else value

@@ -68,6 +68,8 @@ def scale(ct: Any, factor: Any) -> Any:
     """The product, in which a cotangent of exactly 0 stays 0 whatever the factor is.
 
     What a mask did not choose has cotangent 0 and may have an infinite or undefined slope."""
+    if type(ct) is type(factor) is float:
+        return ct * factor if ct else 0.0
     with np.errstate(all="ignore"):
         product = np.multiply(ct, factor)
     if np.isfinite(product).all():

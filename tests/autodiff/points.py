@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Points at which the derivative rules of the op table are checked.
 
 In: a row and a dtype.  Out: calls with smooth operands of that dtype.  What always holds: calls come from
@@ -189,7 +190,13 @@ def calls(row: OpDef, dtype: np.dtype[Any], count: int = 4) -> list[Call]:
     for args, kwargs in pool:
         if len(found) == count and row.name not in POINTS:
             break
-        leaves = [k for k, arg in enumerate(args) if has_rule(row, k) for x in flat(arg) if is_float(x) and np.size(x)]
+        leaves = [
+            k
+            for k, arg in enumerate(args)
+            if has_rule(row, k)
+            for x in flat(arg)
+            if is_float(x) and np.size(x)
+        ]
         if not leaves:
             continue
         try:

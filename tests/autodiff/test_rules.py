@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime.autodiff.check import check_grads
 from runtime.autodiff.box import unwrap_bare
+from runtime.autodiff.check import check_grads
 from runtime.autodiff.dispatch import call_row
 from runtime.autodiff.levels import map_tree
 from runtime.autodiff.transforms import vjp
@@ -34,7 +34,11 @@ class Case:
 
     def __init__(self, row: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.row, self.args, self.kwargs = row, args, kwargs
-        self.live = [k for k in ONLY.get(row.name, range(len(args))) if has_rule(row, k) and any(map(is_float, flat(args[k])))]
+        self.live = [
+            k
+            for k in ONLY.get(row.name, range(len(args)))
+            if has_rule(row, k) and any(map(is_float, flat(args[k])))
+        ]
         self.operands = tuple(args[k] for k in self.live)
 
     def __call__(self, *operands: Any) -> Any:
@@ -88,7 +92,9 @@ def test_float32_as_float64(row: OpDef) -> None:
             if got is None:
                 continue
             assert np.asarray(got).dtype == np.asarray(x).dtype and np.shape(got) == np.shape(x)
-            np.testing.assert_allclose(got, want, rtol=3e-3, atol=3e-3 * max(1.0, np.max(np.abs(want), initial=0)))
+            np.testing.assert_allclose(
+                got, want, rtol=3e-3, atol=3e-3 * max(1.0, np.max(np.abs(want), initial=0))
+            )
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
