@@ -22,7 +22,7 @@ _BOOLS: dict[str, bool] = {"1": True, "true": True, "yes": True, "on": True,
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """One row: name, type, default, environment variable, what it does, the least number or the words allowed."""
+    """One row: name, type, default, environment variable, what it does, and which numbers or words it takes."""
 
     name: str
     type: type
