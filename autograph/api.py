@@ -13,6 +13,7 @@ from typing import Any, TypeVar, cast, overload
 
 from autograph.check import run_checked
 from autograph.convert import converted
+from autograph.explain import Explanation, explanation, explanation_of_conversion
 from autograph.operators.calls import SourceHooks, call
 from autograph.operators.registry import mark_do_not_convert
 from autograph.source import source_of
@@ -94,13 +95,20 @@ def do_not_convert(f: Any = None) -> Any:
     return mark_do_not_convert if f is None else mark_do_not_convert(f)
 
 
-def explain(f: Callable[..., Any]) -> str:
-    """What became of a function: its traces, why each was made, what it relies on, what Python runs."""
+def explain(f: Callable[..., Any]) -> Explanation:
+    """What became of a function: each statement of each trace as staged, static or Python, with the reason.
+
+    Print it, or look at its records (`.traces`, `.statements`, `.left_to_python`).  A function that was not
+    given to `ag.function`, or not called yet, is only converted: its statements are staged or Python.
+
+    >>> explain(function(lambda x: x + 1)).summary
+    "'<lambda>' was not called yet"
+    """
     if isinstance(f, types.MethodType):
         return explain(f.__func__)
     if isinstance(f, PolymorphicFunction):
-        return f.explain()
-    return f"{getattr(f, '__qualname__', f)!r} is plain Python: it was not given to ag.function"
+        return explanation(f)
+    return explanation_of_conversion(_function_in(f, "explain"))
 
 
 def _function_in(f: Any, name: str) -> types.FunctionType:
@@ -108,7 +116,9 @@ def _function_in(f: Any, name: str) -> types.FunctionType:
     inside, _, _ = unwrapped(f)
     if isinstance(inside, types.FunctionType):
         return inside
-    kind = "a class" if isinstance(inside, type) else f"a {type(inside).__name__}"
+    name_of_kind = type(inside).__name__
+    article = "an" if name_of_kind[0] in "aeiou" else "a"
+    kind = "a class" if isinstance(inside, type) else f"{article} {name_of_kind}"
     fix = "give it a method of the class" if isinstance(inside, type) else "give it a function that calls it"
     if inspect.isroutine(inside) or isinstance(inside, type):
         what = f"{getattr(inside, '__qualname__', inside)!s} has no Python source of a function"

@@ -22,6 +22,7 @@ import numpy as np
 
 from autograph.compare import Differ, copies
 from runtime.errors import CheckError
+from runtime.places import place
 
 
 @dataclasses.dataclass
@@ -41,7 +42,8 @@ def run_checked(python: Callable[..., Any], run: Callable[..., Any], args: tuple
     try:
         other_args, other_kwargs = copies((args, kwargs))
     except Exception as error:  # a user's __deepcopy__ may raise anything
-        raise CheckError(f"{name!r} can't be checked", why=f"an argument can't be copied: {error}",
+        raise CheckError(f"{name!r} can't be checked", span=place(python),
+                         why=f"an argument can't be copied: {error}",
                          fix="leave check=True out, or pass arguments that copy.deepcopy can copy") from error
     state = _random_state()
     expected = _outcome(python, other_args, other_kwargs)
@@ -53,7 +55,7 @@ def run_checked(python: Callable[..., Any], run: Callable[..., Any], args: tuple
     if difference:
         fix = "please report this; ag.do_not_convert leaves a function to Python"
         what = f"{name!r} does not do what plain Python does"
-        raise CheckError(what, why=difference, fix=fix) from got.error
+        raise CheckError(what, span=place(python), why=difference, fix=fix) from got.error
     if got.error is not None:
         raise got.error
     return got.value

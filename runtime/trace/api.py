@@ -11,7 +11,7 @@ import numpy as np
 from runtime.errors import AutographError, Span, TraceError, Untraceable
 from runtime.ir.graph import Graph, Operand
 from runtime.ops.table import BY_CALLABLE, BY_METHOD, OPS
-from runtime.places import span_here, span_of, span_of_error
+from runtime.places import place, span_here, span_of_error
 from runtime.trace.core import Diverged, Trace
 from runtime.trace.outside import guard_namedtuple
 from runtime.trace.protocol import Protocol
@@ -42,8 +42,7 @@ class Hooks:
 
     def place(self, function: Callable[..., Any]) -> Span | None:
         """Where the function that is traced begins."""
-        code = getattr(function, "__code__", None)
-        return None if code is None else span_of(code, -1, code.co_firstlineno)
+        return place(function)
 
     def frame(self) -> types.FrameType | None:
         """The innermost frame of generated code."""
@@ -135,8 +134,8 @@ def _untraceable(name: str, error: Exception, hooks: Hooks) -> Untraceable:
     return Untraceable(
         f"{name} can't be traced: {type(error).__name__} while tracing: {text}",
         span=hooks.span_of_error(error),
-        why="this is computed from what is known before the run, so tracing runs into it",
-        fix="correct it, or leave strict=True out: plain Python then runs the function and says what it says",
+        why="tracing runs the code once before the call, and what is raised then is not recorded",
+        fix="correct it, or leave strict=True out: plain Python then runs the function",
     )
 
 

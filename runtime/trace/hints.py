@@ -34,7 +34,9 @@ def _stores(code: types.CodeType) -> dict[int, tuple[str, ...]]:
                 break
             follow += 1
         if len(names) == count:
-            out[step.offset] = tuple(names)
+            # Python 3.11 stands at the end of an instruction's cache entries while it makes a call.
+            for offset in range(step.offset, steps[at + 1].offset, 2):
+                out[offset] = tuple(names)
     return out
 
 

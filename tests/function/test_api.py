@@ -174,7 +174,7 @@ def test_refused_constructs_run_as_python_or_raise():
 
     g = ag.function(f)
     assert [g(0), g(2)] == [None, 0.5]
-    assert "plain Python" in ag.explain(g)
+    assert "plain Python" in str(ag.explain(g))
     with pytest.raises(ag.AutographError):
         ag.function(f, strict=True)(1)
 
@@ -242,14 +242,14 @@ def test_check_mode_runs_both():
 
 
 def test_explain():
-    assert "not given to ag.function" in ag.explain(collatz)
+    assert ag.explain(collatz).summary == "'collatz' is converted"
     f = ag.function(collatz)
-    assert "was not called yet" in ag.explain(f)
+    assert "was not called yet" in str(ag.explain(f))
     f(np.int64(3))
-    assert ag.explain(f).startswith("collatz(n: int64)\n  traced in ")
+    assert str(ag.explain(f)).startswith("collatz(n: int64)\n  traced in ")
     model = Model(2)
     model.scaled(1)
-    assert "scaled(self: object<" in ag.explain(model.scaled)
+    assert "scaled(self: object<" in str(ag.explain(model.scaled))
 
 
 def test_runtime_by_hand():

@@ -1,0 +1,355 @@
+"""What became of a function, statement by statement: staged, static or Python, with the reason and the line.
+
+In: a polymorphic function and the traces it has, or a plain function, of which conversion alone is asked.
+Out: an `Explanation`: records to work with, and their text.
+What always holds: nothing is called and nothing is traced here.  A statement is *staged* if nodes of the
+graph stand for it, *python* if a note says that it was left to Python, *static* otherwise: done while
+tracing, or never reached.
+"""
+from __future__ import annotations
+
+import ast
+import dataclasses
+import types
+from collections.abc import Iterator, Sequence
+
+import gast
+
+from autograph.convert import MISSING, converted, resolve
+from autograph.names import Names, names_in
+from autograph.passes.context import Context
+from autograph.passes.pipeline import convert_function
+from autograph.source import source_of
+from runtime.errors import AutographError, ConversionRefused, GeneratorError, Span
+from runtime.function.polymorphic import PolymorphicFunction
+from runtime.function.records import TraceRecord
+from runtime.function.signature import show
+from runtime.ir.graph import Const, Graph, Node
+from runtime.ir.walk import walk_nodes
+from runtime.trace.record import Note
+
+STAGED, STATIC, PYTHON = "staged", "static", "python"
+_REGIONS = {"cond": "both ways recorded", "while": "a loop in the graph", "for": "a loop in the graph"}
+_MOST_REFUSALS = 50
+
+
+@dataclasses.dataclass(frozen=True)
+class Statement:
+    """One statement of the function: its lines, its text, how it is done, and why."""
+
+    line: int
+    end: int
+    text: str
+    how: str
+    reason: str = ""
+
+    def __str__(self) -> str:
+        shown = f"{self.line:>6}  {self.how:<7} {self.text}"
+        return f"{shown}  # {self.reason}" if self.reason else shown
+
+
+@dataclasses.dataclass(frozen=True)
+class TraceExplanation:
+    """One trace, or one signature that is left to Python.
+
+    signature, reason, seconds: what it serves, why it was made, what that took.
+    plain: why Python runs it, or None.  parameters: (name, type) of each.  guards: what it relies on.
+    notes: what became less precise or was left to Python.  inlined: functions that were traced into.
+    """
+
+    signature: str
+    reason: str
+    seconds: float
+    plain: str | None
+    parameters: tuple[tuple[str, str], ...]
+    guards: tuple[str, ...]
+    notes: tuple[Note, ...]
+    inlined: tuple[str, ...]
+    statements: tuple[Statement, ...]
+
+    def __str__(self) -> str:
+        lines = [self.signature, f"  traced in {self.seconds * 1e3:.1f} ms: {self.reason}"]
+        if self.plain is not None:
+            lines.append(f"  runs as plain Python: {self.plain}")
+        lines += [f"  relies on {guard}" for guard in self.guards]
+        lines += [f"  traced into {name}" for name in self.inlined]
+        lines += [f"  {note.kind}: {note.reason}" + (f" ({_short(note.span)})" if note.span else "")
+                  for note in self.notes]
+        return "\n".join([*lines, *map(str, self.statements)])
+
+
+@dataclasses.dataclass(frozen=True)
+class Explanation:
+    """What became of a function.
+
+    name, file, line: the function.  summary: in one sentence, where there is no trace or besides the traces.
+    traces: one record each.  statements: what conversion says of them, where there is no trace.
+    """
+
+    name: str
+    file: str
+    line: int
+    summary: str
+    traces: tuple[TraceExplanation, ...] = ()
+    statements: tuple[Statement, ...] = ()
+
+    @property
+    def left_to_python(self) -> tuple[Statement, ...]:
+        """The statements that Python runs, of all traces or of the conversion."""
+        every = [s for t in self.traces for s in t.statements] or list(self.statements)
+        return tuple(dict.fromkeys(s for s in every if s.how == PYTHON))
+
+    def __str__(self) -> str:
+        head = [self.summary] if self.summary else []
+        return "\n".join([*map(str, self.traces), *head, *map(str, self.statements)])
+
+    __repr__ = __str__
+
+
+def explanation(function: PolymorphicFunction[..., object]) -> Explanation:
+    """What became of a polymorphic function."""
+    python = function.inside_function
+    assert isinstance(python, types.FunctionType)
+    name = getattr(python, "__qualname__", repr(python))
+    code = python.__code__
+    if not function.traces:
+        told = explanation_of_conversion(python)
+        return dataclasses.replace(told, summary=f"{name!r} was not called yet")
+    found = _Statements(python)
+    traces = tuple(_trace(record, found) for record in function.traces)
+    return Explanation(name, code.co_filename, code.co_firstlineno, function.remainder, traces)
+
+
+def explanation_of_conversion(python: types.FunctionType) -> Explanation:
+    """What conversion makes of a plain function; it is not called.
+
+    Statements that are converted are called staged: whether they are is known when they are traced.
+    """
+    code = python.__code__
+    try:
+        refused = refusals(python)
+    except AutographError as error:  # no source, a generator
+        whole = Statement(code.co_firstlineno, code.co_firstlineno, python.__qualname__, PYTHON, error.what)
+        return Explanation(python.__qualname__, code.co_filename, code.co_firstlineno,
+                           f"{python.__qualname__!r} runs as plain Python: {error.what}", (), (whole,))
+    found = _Statements(python)
+    told = tuple(found.refused(refused)) if refused else tuple(found.converted())
+    summary = (f"{python.__qualname__!r} runs as plain Python: {refused[0].what} ({_short(refused[0].span)})"
+               if refused else f"{python.__qualname__!r} is converted")
+    return Explanation(python.__qualname__, code.co_filename, code.co_firstlineno, summary, (), told)
+
+
+def refusals(python: types.FunctionType) -> list[ConversionRefused]:
+    """All places because of which a function can't be converted; none if it can.
+
+    Raises SourceNotFound or GeneratorError where conversion can't even begin.
+    """
+    try:
+        converted(python)
+        return []
+    except GeneratorError:
+        raise
+    except ConversionRefused as refusal:
+        first = refusal
+    found = [first]
+    source = source_of(python)
+    tree = source.node
+    names = Names(names_in(source.definition))
+    context = Context(lambda name: resolve(python, name), MISSING, source.file, "ag", names)
+    while len(found) < _MOST_REFUSALS and found[-1].span is not None and _without(tree, found[-1].span):
+        try:
+            convert_function(tree, context)
+            break
+        except ConversionRefused as refusal:
+            if refusal.span == found[-1].span:
+                break
+            found.append(refusal)
+    return sorted(found, key=lambda r: r.span.line if r.span is not None else 0)
+
+
+def _without(tree: gast.AST, span: Span) -> bool:
+    """Take the innermost statement at a place out of the tree, not those in it; whether there was one."""
+    best: tuple[list[gast.AST], int] | None = None
+    for node in gast.walk(tree):
+        for suite in _suites(node):
+            for at, stmt in enumerate(suite):
+                if stmt.lineno <= span.line <= (stmt.end_lineno or stmt.lineno):
+                    best = suite, at  # walk goes from the outside in
+    if best is None:
+        return False
+    suite, at = best
+    inner = [s for part in _suites(suite[at]) for s in part]
+    if isinstance(suite[at], gast.ClassDef):
+        inner = []
+    suite[at:at + 1] = inner or [gast.copy_location(gast.Pass(), suite[at])]
+    return True
+
+
+def _suites(node: gast.AST) -> Iterator[list[gast.AST]]:
+    for field in ("body", "orelse", "handlers", "finalbody", "cases"):
+        suite = getattr(node, field, None)
+        if isinstance(suite, list) and suite:
+            if isinstance(suite[0], (gast.ExceptHandler, gast.match_case)):
+                for part in suite:
+                    yield part.body
+            else:
+                yield suite
+
+
+# -------------------------------------------------------------------------------------- statements
+class _Statements:
+    """The statements of a function, with the lines that belong to each alone."""
+
+    def __init__(self, python: types.FunctionType) -> None:
+        source = source_of(python)
+        self.file, self.name, self.lines = source.file, python.__code__.co_name, source.text.splitlines()
+        self.first = source.line
+        definition = source.definition
+        body = definition.body if isinstance(definition.body, list) else [definition.body]
+        self.all: list[tuple[ast.AST, int, int]] = list(_flat(body))
+        self.last = definition.end_lineno or definition.lineno
+        self.kept = [node for node, _, _ in self.all
+                     if isinstance(node, ast.ClassDef) or (isinstance(node, ast.FunctionDef) and _yields(node))]
+
+    def text(self, line: int) -> str:
+        """A line of the function, as it is written."""
+        at = line - self.first
+        return self.lines[at].rstrip() if 0 <= at < len(self.lines) else ""
+
+    def here(self, span: Span | None) -> Iterator[int]:
+        """The lines of this function that a place belongs to: its own, or those that it was called from."""
+        while span is not None:
+            if span.file == self.file and self.first <= span.line <= self.last:
+                yield span.line
+            span = span.caller
+
+    def converted(self) -> Iterator[Statement]:
+        """All are converted, but for what is never rewritten."""
+        for node, line, end in self.all:
+            why = self._kept(node, line)
+            yield Statement(line, end, self.text(line), STAGED if why is None else PYTHON, why or "")
+
+    def _kept(self, node: ast.AST, line: int) -> str | None:
+        """Why a statement is never rewritten, or None: it is, or stands in, a class or an inner generator."""
+        for around in self.kept:
+            if around is node:
+                return "classes and generators stay as they are written"
+            if around.lineno < line <= (around.end_lineno or 0):
+                return ""
+        return None
+
+    def refused(self, refusals: Sequence[ConversionRefused]) -> Iterator[Statement]:
+        """The whole function is Python; the reason stands at the lines that are to blame."""
+        for _, line, end in self.all:
+            whys = [r.what for r in refusals if r.span is not None and line <= r.span.line <= end]
+            yield Statement(line, end, self.text(line), PYTHON, "; ".join(whys))
+
+    def plain(self, record: TraceRecord) -> Iterator[Statement]:
+        """The signature is left to Python; the reason stands at its line."""
+        blamed = set(self.here(record.place))
+        for _, line, end in self.all:
+            why = record.plain or "" if blamed & set(range(line, end + 1)) else ""
+            yield Statement(line, end, self.text(line), PYTHON, why)
+
+    def traced(self, graph: Graph, notes: Sequence[Note]) -> Iterator[Statement]:
+        """What a trace made of each."""
+        nodes: dict[int, list[Node]] = {}
+        for node in walk_nodes(graph):
+            for line in self.here(node.span):
+                nodes.setdefault(line, []).append(node)
+        left = [(line, note) for note in notes if note.kind == PYTHON for line in self.here(note.span)]
+        until = 0
+        for stmt, line, end in self.all:
+            own = range(line, end + 1)
+            whys = list(dict.fromkeys(note.reason for at, note in left if at in own))
+            kept = self._kept(stmt, line)
+            if kept is not None:
+                yield Statement(line, end, self.text(line), PYTHON, kept)
+            elif line <= until:
+                yield Statement(line, end, self.text(line), PYTHON)
+            elif whys and self._whole(whys):
+                until = getattr(stmt, "end_lineno", end)
+                yield Statement(line, end, self.text(line), PYTHON, "; ".join(whys))
+            else:
+                found = [node for at in own for node in nodes.get(at, ())]
+                yield self._one(stmt, line, end, found, whys)
+
+    def _whole(self, whys: Sequence[str]) -> bool:
+        """Whether a note means the statement, and not a function that it calls."""
+        return any(why.startswith("the statement runs") for why in whys)
+
+    def _one(self, stmt: ast.AST, line: int, end: int, nodes: Sequence[Node], whys: list[str]) -> Statement:
+        reasons = list(whys)
+        if isinstance(stmt, (ast.If, ast.While, ast.For)):
+            reasons += [_REGIONS[n.op] for n in nodes if n.op in _REGIONS and _is_at(n, self.file, line)][:1]
+        reasons += [f"calls {name} as plain Python" for name in dict.fromkeys(map(_called, nodes)) if name]
+        if nodes:
+            return Statement(line, end, self.text(line), PYTHON if whys else STAGED, "; ".join(reasons))
+        if whys:
+            return Statement(line, end, self.text(line), PYTHON, "; ".join(reasons))
+        why = "unrolled" if isinstance(stmt, (ast.For, ast.While)) else ""
+        return Statement(line, end, self.text(line), STATIC, why)
+
+
+def _flat(body: Sequence[ast.AST]) -> Iterator[tuple[ast.AST, int, int]]:
+    """Each statement with its own lines, without those of the statements in it; docstrings are left out."""
+    for stmt in body:
+        inner = [s for field in ("body", "orelse", "handlers", "finalbody", "cases")
+                 for s in getattr(stmt, field, ()) or () if isinstance(getattr(stmt, field), list)]
+        line, last = stmt.lineno, stmt.end_lineno or stmt.lineno  # type: ignore[attr-defined]
+        first_inner = min((_first_line(s) for s in inner), default=last + 1)
+        documents = isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Constant)
+        if not documents and not isinstance(stmt, (ast.Global, ast.Nonlocal)):
+            yield stmt, line, max(line, min(last, first_inner - 1))
+        for part in inner:
+            yield from _flat(part.body if isinstance(part, (ast.ExceptHandler, ast.match_case)) else [part])
+
+
+def _first_line(node: ast.AST) -> int:
+    if isinstance(node, ast.match_case):
+        return node.pattern.lineno
+    decorators = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(d.lineno for d in decorators)])  # type: ignore[attr-defined,no-any-return]
+
+
+def _yields(function: ast.FunctionDef) -> bool:
+    return any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in ast.walk(function))
+
+
+def _is_at(node: Node, file: str, line: int) -> bool:
+    return node.span is not None and node.span.file == file and node.span.line == line
+
+
+def _called(node: Node) -> str:
+    """The user's function that a node calls as it is, or nothing."""
+    if node.op != "py.call" or not node.inputs or not isinstance(node.inputs[0], Const):
+        return ""
+    target = node.inputs[0].value
+    if isinstance(target, types.FunctionType) and (target.__module__ or "").partition(".")[0] not in _OWN:
+        return target.__qualname__
+    return ""
+
+
+_OWN = {"runtime", "autograph"}
+
+
+# ------------------------------------------------------------------------------------------ traces
+def _trace(record: TraceRecord, found: _Statements) -> TraceExplanation:
+    signature = record.signature
+    parameters = tuple((name, show(t)) for name, t in zip(signature.names, signature.types, strict=True))
+    concrete = record.concrete
+    if concrete is None:
+        where = "" if record.place is None else f" ({_short(record.place)})"
+        return TraceExplanation(str(signature), record.reason, record.seconds, f"{record.plain}{where}",
+                                parameters, (), (), (), tuple(found.plain(record)))
+    guards = tuple(dict.fromkeys(guard.text for guard in concrete.guards))
+    inlined = {(node.span.function, node.span.file) for node in walk_nodes(concrete.graph)
+               if node.span is not None and node.span.caller is not None}
+    return TraceExplanation(
+        str(signature), record.reason, record.seconds, None, parameters, guards, concrete.notes,
+        tuple(sorted(f"{name} ({file.rpartition('/')[2]})" for name, file in inlined)),
+        tuple(found.traced(concrete.graph, concrete.notes)))
+
+
+def _short(span: Span | None) -> str:
+    return "" if span is None else f"{span.file.rpartition('/')[2]}:{span.line}"

@@ -1,0 +1,198 @@
+"""`ag.explain`: each statement as staged, static or Python, with the reason and the line."""
+from __future__ import annotations
+
+import textwrap
+
+import numpy as np
+import pytest
+
+import autograph as ag
+from tests.autograph.test_source import load
+
+PROGRAM = """\
+    import numpy as np
+    import autograph as ag
+
+    rate = 0.5
+
+    def helper(v):
+        return v + 1
+
+    @ag.do_not_convert
+    def outside(v):
+        return v
+
+    def f(x, n):
+        '''What it does.'''
+        scale = 2 * n
+        total = 0
+        for k in range(n):
+            total += x.sum() * scale
+        for v in x:
+            if v > 3:
+                total = total + helper(v)
+            elif n == 2:
+                total = total - rate
+        while total > 100:
+            total = total / 2
+        total = outside(total)
+        print("total",
+              total)
+        zero = 0
+        if total > 1e6:
+            total = 1 // zero
+        def pieces():
+            yield 1
+        for piece in pieces():
+            total += piece
+        return total
+
+    def refused(x):
+        names = locals()
+        for k in range(3):
+            x = eval("x + 1")
+        return x, names
+
+    def pieces(n):
+        yield n
+
+    class Model:
+        def __init__(self):
+            self.w = 2.0
+
+        @ag.function
+        def score(self, x):
+            return self.w * x
+    """
+
+
+@pytest.fixture
+def module(tmp_path):
+    return load(tmp_path, PROGRAM)
+
+
+def table(statements) -> str:
+    """Line within the program, how, text and reason of each."""
+    return "\n".join(str(s) for s in statements)
+
+
+def test_each_statement_of_a_trace(module):
+    f = ag.function(module.f)
+    f(np.ones(3), 2)
+    (trace,) = ag.explain(f).traces
+    assert trace.parameters == (("x", "float64[3]"), ("n", "=2"))
+    assert trace.reason == "first call" and trace.plain is None
+    assert trace.inlined == ("helper (sample.py)",)
+    assert {"global 'rate'", "global 'helper'"} <= set(trace.guards)
+    assert textwrap.dedent(table(trace.statements)) == textwrap.dedent("""\
+        15  static      scale = 2 * n
+        16  static      total = 0
+        17  static      for k in range(n):  # unrolled
+        18  staged          total += x.sum() * scale
+        19  staged      for v in x:  # a loop in the graph
+        20  staged          if v > 3:  # both ways recorded
+        21  staged              total = total + helper(v)
+        22  static          elif n == 2:
+        23  staged              total = total - rate
+        24  staged      while total > 100:  # a loop in the graph
+        25  staged          total = total / 2
+        26  staged      total = outside(total)  # calls outside as plain Python
+        27  staged      print("total",
+        29  static      zero = 0
+        30  python      if total > 1e6:  # the statement runs as plain Python: ZeroDivisionError: %s
+        31  python          total = 1 // zero
+        32  python      def pieces():  # classes and generators stay as they are written
+        33  python          yield 1
+        34  python      for piece in pieces():  # %s; a loop in the graph
+        35  staged          total += piece
+        36  static      return total""") % (
+            "integer division or modulo by zero",
+            "f.<locals>.pieces is a generator or coroutine function: its body runs as plain Python")
+
+
+def test_one_record_for_each_trace(module):
+    f = ag.function(module.helper)
+    f(1.0)
+    f(np.ones(2))
+    explained = ag.explain(f)
+    assert [t.signature for t in explained.traces] == ["helper(v: =1.0)", "helper(v: float64[2])"]
+    assert [[s.how for s in t.statements] for t in explained.traces] == [["static"], ["staged"]]
+    assert str(explained).count("traced in") == 2
+
+
+def test_joins_to_object_say_why():
+    def best(values):
+        found = None
+        for value in values:
+            if found is None or value > found:
+                found = value
+        return found
+
+    f = ag.function(best)
+    f(np.ones(30))
+    notes = [note for note in ag.explain(f).traces[0].notes if note.kind == "object"]
+    assert notes[0].reason == "'found' becomes object: it is None or float64"
+    assert notes[0].span.line == best.__code__.co_firstlineno + 2
+    assert "object: 'found' becomes object: it is None or float64 (test_explain.py:" in str(ag.explain(f))
+
+
+def test_a_refused_function_and_all_reasons(module):
+    f = ag.function(module.refused)
+    told = ag.explain(f)
+    assert told.summary == "'refused' was not called yet"
+    wanted = """\
+    39  python      names = locals()  # locals() is not converted
+    40  python      for k in range(3):
+    41  python          x = eval("x + 1")  # eval() is not converted
+    42  python      return x, names"""
+    assert table(told.statements) == wanted
+    told = ag.explain(module.refused)
+    assert told.summary == "'refused' runs as plain Python: locals() is not converted (sample.py:39)"
+    assert table(told.statements) == wanted and told.left_to_python == told.statements
+    f(1)
+    (trace,) = ag.explain(f).traces
+    assert trace.plain in ("locals() is not converted (sample.py:39)", "eval() is not converted (sample.py:41)")
+    assert [s.how for s in trace.statements] == ["python"] * 4
+    assert [s.reason for s in trace.statements if s.reason] == [trace.plain.partition(" (")[0]]
+    assert "all other calls of 'refused' run as plain Python" in str(ag.explain(f))
+
+
+def test_a_trace_that_failed_names_its_line():
+    def divided(x):
+        zero = 0
+        return x / (1 // zero)
+
+    f = ag.function(divided)
+    with pytest.raises(ZeroDivisionError):
+        f(1.0)
+    (trace,) = ag.explain(f).traces
+    assert [s.reason != "" for s in trace.statements] == [False, True]
+    assert "ZeroDivisionError" in trace.statements[1].reason
+
+
+def test_what_was_not_given_to_function(module):
+    told = ag.explain(module.helper)
+    assert told.summary == "'helper' is converted" and [s.how for s in told.statements] == ["staged"]
+    told = ag.explain(module.pieces)
+    assert told.summary == ("'pieces' runs as plain Python: pieces is a generator function, which can't be"
+                            " converted")
+    space: dict[str, object] = {}
+    exec("def f(x):\n    return x", space)
+    assert "the source of f was not found" in ag.explain(space["f"]).summary
+    with pytest.raises(ag.SourceNotFound):
+        ag.explain(len)
+
+
+def test_methods(module):
+    model = module.Model()
+    model.score(np.ones(2))
+    for function in (model.score, module.Model.score):
+        (trace,) = ag.explain(function).traces
+        assert [s.how for s in trace.statements] == ["staged"]
+    assert repr(ag.explain(model.score)) == str(ag.explain(model.score))
+
+
+def test_lambdas():
+    f = ag.function(lambda x: x + 1)
+    f(np.ones(2))
+    assert [s.how for s in ag.explain(f).traces[0].statements] == ["staged"]
