@@ -156,7 +156,9 @@ def _static_size(trace: Trace, iterable: Any) -> int | None:
         return len(iterable)
     if isinstance(iterable, Tensor) and isinstance(iterable._facts.type, ArrayType):
         return None
-    found = items.known_items(trace, iterable) if isinstance(iterable, Object) else None
+    if not isinstance(iterable, Object) or items.holds_numbers(trace, iterable):
+        return None
+    found = items.known_items(trace, iterable)
     if found is None or all(isinstance(x, (int, float, complex)) for x in found) and found:
         return None
     return len(found)

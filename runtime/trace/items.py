@@ -86,8 +86,24 @@ def known_items(trace: Trace, x: Any) -> list[Any] | None:
     view = trace.views.get(x._facts.identity)
     if view is not None:
         return _viewed(trace, *view)
-    size = known_size(trace, x) if known_class(x) is list else None
+    if known_class(x) is not list or _long(trace, x):
+        return None
+    size = known_size(trace, x)
     return None if size is None else [get_item(trace, x, i) for i in range(size)]
+
+
+def _long(trace: Trace, x: Object) -> bool:
+    """Whether a list from outside has more items than the trace wants to guard one by one."""
+    held = x._facts.example
+    return x._facts.identity not in trace.heap.sizes and type(held) is list and len(held) > trace.unroll_limit
+
+
+def holds_numbers(trace: Trace, x: Object) -> bool:
+    """Whether a list from outside holds only Python numbers at present; nothing is guarded."""
+    held = x._facts.example
+    numbers = (bool, int, float, complex)
+    known = type(held) is list and x._facts.identity not in trace.heap.sizes
+    return known and bool(held) and all(type(i) in numbers for i in held)
 
 
 def _viewed(trace: Trace, of: Traced, kind: str) -> list[Any] | None:
@@ -108,6 +124,8 @@ def known_size(trace: Trace, x: Object) -> int | None:
     if size is None and _readable(trace, x) and type(facts.example) is list:
         size = len(facts.example)
         assert facts.path is not None
+        if outside.changes(trace, facts.path / ("len", None)):
+            return None
         trace.guard(facts.path / ("len", None), StaticType(size), f"the length of {facts.path.text}")
         trace.heap.sizes[who] = size
     return size
