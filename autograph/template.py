@@ -20,6 +20,10 @@ class Opaque(gast.FunctionDef):  # type: ignore[misc]
     It is called at run time.  Passes do not look inside, but for the boxes of names that it shares."""
 
 
+class Keeping(gast.With):  # type: ignore[misc]
+    """A `with` whose manager is known never to swallow an exception."""
+
+
 def load(name: str) -> gast.Name:
     """The name, read."""
     return gast.Name(id=name, ctx=gast.Load(), annotation=None, type_comment=None)

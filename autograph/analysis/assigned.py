@@ -13,6 +13,7 @@ import gast
 
 from autograph.analysis.flow import EVERYTHING, Index, events, neighbours
 from autograph.analysis.scopes import Scope, inner_parts, outer_parts, parameter_nodes
+from autograph.template import Keeping
 
 
 class Assigned:
@@ -49,10 +50,24 @@ class Assigned:
             state = self._part(stmt.iter, state)
             self._part(self._loop_tests.get(stmt), self._suite(stmt.body, self._part(stmt.target, state)))
             return self._suite(stmt.orelse, state)
+        if isinstance(stmt, gast.Try):
+            return self._try(stmt, state)
+        if isinstance(stmt, gast.With):
+            state = self._part(stmt.items[0].context_expr, state)
+            end = self._suite(stmt.body, self._part(stmt.items[0].optional_vars, state))
+            return end if isinstance(stmt, Keeping) else state & end
         state = self._part(stmt, state)
         if isinstance(stmt, (gast.Return, gast.Raise, gast.Break, gast.Continue)):
             return EVERYTHING
         return state
+
+    def _try(self, stmt: gast.AST, state: int) -> int:
+        """What is bound in the body may be bound in a handler, or in the final part, or not."""
+        end = self._suite(stmt.orelse, self._suite(stmt.body, state))
+        for handler in stmt.handlers:
+            start = self._part(handler.name, self._part(handler.type, state))
+            end &= self._suite(handler.body, start)
+        return end | self._suite(stmt.finalbody, state)
 
     def _part(self, node: gast.AST | None, state: int) -> int:
         together = self._neighbours.get(node, ())

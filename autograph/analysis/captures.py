@@ -97,10 +97,28 @@ class _Walk:
             return join(self.suite(stmt.body, state), self.suite(stmt.orelse, state))
         if isinstance(stmt, (gast.While, gast.For)):
             return self.loop(stmt, state)
+        if isinstance(stmt, gast.Try):
+            return self.try_(stmt, state)
+        if isinstance(stmt, gast.With):
+            for item in stmt.items:
+                state = self.part(item, state)
+            return join(state, self.suite(stmt.body, state))
         state = self.part(stmt, state)
         if isinstance(stmt, (gast.Return, gast.Raise, gast.Break, gast.Continue)):
             return EVERYTHING, state[1]
         return state
+
+    def try_(self, stmt: gast.AST, state: State) -> State:
+        """Control may come to a handler, and to the final part, from anywhere before."""
+        first = self.suite(stmt.body, state)
+        end = self.suite(stmt.orelse, first)
+        captured = end[1]
+        for handler in stmt.handlers:
+            start = self.part(handler.name, self.part(handler.type, (state[0], first[1])))
+            end = join(end, self.suite(handler.body, start))
+            captured |= end[1]
+        last = self.suite(stmt.finalbody, (state[0], captured))
+        return end[0] | last[0], last[1]
 
     def loop(self, loop: gast.AST, state: State) -> State:
         if isinstance(loop, gast.For):

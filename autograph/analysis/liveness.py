@@ -16,6 +16,7 @@ import gast
 
 from autograph.analysis.flow import EVERYTHING, Index, events, local_names, neighbours
 from autograph.analysis.scopes import Scope
+from autograph.template import Keeping
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,7 +29,10 @@ class Flow:
 
 
 class Liveness:
-    """The table: `after[statement]`, `head[loop]`, `arms[if]` are sets of names as bits of `index`."""
+    """The table: `after[statement]`, `head[loop]`, `arms[if]` are sets of names as bits of `index`.
+
+    For a `try`, `arms` is what its parts need when they begin and `ends` what is live before its final
+    part; for a `with` they are the same of its body."""
 
     def __init__(
         self,
@@ -42,6 +46,7 @@ class Liveness:
         self.after: dict[gast.AST, int] = {}
         self.head: dict[gast.AST, int] = {}
         self.arms: dict[gast.AST, int] = {}
+        self.ends: dict[gast.AST, int] = {}
         self._scopes, self._loop_tests = table, loop_tests
         self._neighbours: dict[gast.AST | None, frozenset[str]] = {}
         total = self._suite_flow(function.body)
@@ -76,12 +81,31 @@ class Liveness:
             trip = self._sequence([self.part(stmt.target), self._suite_flow(stmt.body)])
             iterable = self.part(stmt.iter)
             flow = self._sequence([iterable, Flow(trip.gen | again.gen, 0, trip.binds)])
+        elif isinstance(stmt, gast.Try):
+            flow = self._try_flow(stmt)
+        elif isinstance(stmt, gast.With):
+            bound, body = self.part(stmt.items[0].optional_vars), self._suite_flow(stmt.body)
+            inside = self._sequence([bound, body])
+            flow = self._sequence([self.part(stmt.items[0].context_expr), inside])
+            if not isinstance(stmt, Keeping):
+                flow = Flow(flow.gen, flow.kill & ~inside.kill, flow.binds)
         else:
             flow = self.part(stmt)
             if isinstance(stmt, (gast.Raise, gast.Return)):
                 flow = Flow(flow.gen, EVERYTHING, flow.binds)
         self.flow[stmt] = flow
         return flow
+
+    def _try_flow(self, stmt: gast.AST) -> Flow:
+        """An exception may come from anywhere in the body: nothing is surely bound in a handler."""
+        main = self._sequence([self._suite_flow(stmt.body), self._suite_flow(stmt.orelse)])
+        gen, kill, binds = main.gen, main.kill, main.binds
+        for handler in stmt.handlers:
+            start = [self.part(handler.type), self.part(handler.name)]
+            flow = self.flow[handler] = self._sequence([*start, self._suite_flow(handler.body)])
+            gen, kill, binds = gen | flow.gen, kill & flow.kill, binds | flow.binds
+        final = self._suite_flow(stmt.finalbody)
+        return Flow(gen | final.gen, kill | final.kill, binds | final.binds)
 
     def part(self, node: gast.AST | None) -> Flow:
         """The flow of an expression or simple statement."""
@@ -112,7 +136,30 @@ class Liveness:
                 head = live | self._trip_gen(stmt)
                 self.head[stmt] = head
                 self._suite_live(stmt.body, head)
+            elif isinstance(stmt, gast.Try):
+                self._try_live(stmt, live)
+            elif isinstance(stmt, gast.With):
+                self.ends[stmt] = live
+                bound = self.part(stmt.items[0].optional_vars).kill
+                self.arms[stmt] = self.before(stmt.body, live) & ~bound
+                self._suite_live(stmt.body, live)
             live = flow.gen | (live & ~flow.kill)
+
+    def _try_live(self, stmt: gast.AST, live: int) -> None:
+        end = self.ends[stmt] = self.before(stmt.finalbody, live)
+        after = self.before(stmt.orelse, end)
+        self.arms[stmt] = self.before(stmt.body, after)
+        for handler in stmt.handlers:
+            self.arms[stmt] |= self.into(handler, end)
+            self._suite_live(handler.body, end)
+        self._suite_live(stmt.finalbody, live)
+        self._suite_live(stmt.orelse, end)
+        self._suite_live(stmt.body, after)
+
+    def into(self, handler: gast.AST, end: int) -> int:
+        """What is live where a handler is asked, `end` at its end."""
+        flow = self.flow[handler]
+        return flow.gen | (end & ~flow.kill)
 
     def _trip_gen(self, stmt: gast.AST) -> int:
         body = self._known_suite(stmt.body)

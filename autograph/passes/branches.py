@@ -12,7 +12,7 @@ import gast
 from autograph.analysis.liveness import Liveness
 from autograph.analysis.scopes import scopes
 from autograph.passes.context import Work
-from autograph.passes.walk import functions, own_suites
+from autograph.passes.walk import functions, suites
 from autograph.template import (
     assign,
     constant,
@@ -48,8 +48,8 @@ class _Branches:
                 done += locate(self.branch(stmt), stmt)
                 continue
             if not isinstance(stmt, gast.FunctionDef):
-                for field in own_suites(stmt):
-                    setattr(stmt, field, self.suite(getattr(stmt, field)))
+                for node, field in suites(stmt):
+                    setattr(node, field, self.suite(getattr(node, field)))
             done.append(stmt)
         return done
 
@@ -116,7 +116,7 @@ def is_operator(value: gast.AST) -> bool:
     return (
         isinstance(value, gast.Call)
         and isinstance(value.func, gast.Attribute)
-        and value.func.attr in ("cond", "while_loop", "for_loop", "unpack")
+        and value.func.attr in ("cond", "while_loop", "for_loop", "try_", "with_", "unpack")
     )
 
 

@@ -73,7 +73,7 @@ def cells(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
     work.boxes |= set(boxes.values()) | free
     work.boxed_free = frozenset(free)
     work.direct = direct_functions(table, boxes)
-    boxer = _Boxer(work, table, boxes)
+    boxer = Boxer(work, table, boxes, work.boxed_free)
     boxer.inside(root)
     return root
 
@@ -162,6 +162,8 @@ def late_walruses(root: gast.AST, table: dict[gast.AST, Scope]) -> list[tuple[Sc
             late_parts = node.comparators if len(node.ops) > 1 else []
         elif isinstance(node, gast.While):
             late_parts = [node.test]
+        elif isinstance(node, gast.ExceptHandler):
+            late_parts = [] if node.type is None else [node.type]
         for part in gast.iter_child_nodes(node):
             visit(part, scope, late or part in late_parts)
 
@@ -186,13 +188,19 @@ def imported(root: gast.AST) -> set[str]:
     return {name for node in imports for name in import_names(node)}
 
 
-class _Boxer(Rewriter):
+class Boxer(Rewriter):
     """Rewrites every use of a boxed name; `scope` is where the walk is."""
 
     opens_opaque = True
 
-    def __init__(self, work: Work, table: dict[gast.AST, Scope], boxes: Boxes) -> None:
-        self.work, self.table, self.boxes = work, table, boxes
+    def __init__(
+        self,
+        work: Work,
+        table: dict[gast.AST, Scope],
+        boxes: Boxes,
+        free: frozenset[str] = frozenset(),
+    ) -> None:
+        self.work, self.table, self.boxes, self.free = work, table, boxes, free
         self.scope: Scope = table[work.root]
         self.of_scope: dict[Scope, list[tuple[str, str]]] = {}
         for (scope, name), box in boxes.items():
@@ -207,7 +215,7 @@ class _Boxer(Rewriter):
             if name in at.bound or name in at.outside:
                 return None
             at = at.parent
-        return name if name in self.work.boxed_free else None
+        return name if name in self.free else None
 
     def value(self, box: str, node: gast.AST, ctx: gast.AST) -> gast.AST:
         return locate(attribute(load(box), "value", ctx), node)

@@ -55,6 +55,10 @@ class Work:
     loop_tests: for-loop -> expression that must hold before the next item is pulled.
     loop_exits: `break` that was made for a `return` -> the flag that is set already.
     loop_ends: loop with a `return` -> the `if` that must follow it.
+    break_flags: loop with a `break` inside a `try` -> the flag that says it was taken.
+    guard_exits: `break` that ends a part of a `try` or `with` -> the flag that is set already.
+    pending_returns: functions in which code runs between a `return` and its end.
+    flags: names that jumps have put in; after an exception they hold what they held before the `try`.
     declared: function -> names local to it in the user's text, even where all their bindings are gone.
     return_flags: function -> the names of its flag and of the value to be returned.
     boxes: names of boxes; direct: inner functions that may be called as written.
@@ -67,6 +71,10 @@ class Work:
         self.loop_tests: dict[gast.AST, gast.AST] = {}
         self.loop_exits: dict[gast.AST, str] = {}
         self.loop_ends: dict[gast.AST, gast.AST] = {}
+        self.break_flags: dict[gast.AST, str] = {}
+        self.guard_exits: dict[gast.AST, str] = {}
+        self.flags: set[str] = set()
+        self.pending_returns: set[gast.AST] = set()
         self.return_flags: dict[gast.AST, tuple[str, str]] = {}
         self.declared: dict[gast.AST, frozenset[str]] = {}
         self.boxes: set[str] = set()

@@ -15,9 +15,7 @@ from autograph.passes.context import Work
 from autograph.template import Opaque
 
 STATEMENTS: dict[str, str] = {
-    "Try": "try",
-    "TryStar": "try",
-    "With": "with",
+    "TryStar": "except*",
     "AsyncWith": "async with",
     "AsyncFor": "async for",
     "Await": "await",
@@ -72,11 +70,6 @@ def _attribute(node: Any, work: Work) -> None:
         )
 
 
-def _raise(node: Any, work: Work) -> None:
-    if node.exc is None:
-        work.refuse(node, "a bare raise is not converted", "it belongs to the except clause around it")
-
-
 def _import(node: Any, work: Work) -> None:
     if any(alias.name == "*" for alias in node.names):
         work.refuse(
@@ -110,7 +103,6 @@ def _definition(node: Any, work: Work) -> None:
 CHECKS = {
     "Name": _name,
     "Attribute": _attribute,
-    "Raise": _raise,
     "ImportFrom": _import,
     "comprehension": _clause,
     "FunctionDef": _definition,

@@ -11,8 +11,8 @@ import gast
 
 from autograph.passes.context import Work
 from autograph.passes.nesting import Exit, Nesting, any_of
-from autograph.passes.walk import map_suites, own_suites
-from autograph.template import assign, branch, constant, load, locate, negation
+from autograph.passes.walk import map_suites, suites
+from autograph.template import assign, branch, constant, locate, negation
 
 
 def jumps(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
@@ -36,17 +36,29 @@ class _Jumps:
                     {type(jump) for jump in jumps_of(stmt.body) if jump not in self.work.loop_exits},
                     key=lambda kind: kind.__name__,
                 )
-                self.names[stmt] = {kind: self.work.nested(f"did_{kind.__name__.lower()}") for kind in kinds}
-            for field in own_suites(stmt):
-                self.name_flags(getattr(stmt, field))
+                named = {kind: self.work.nested(f"did_{kind.__name__.lower()}") for kind in kinds}
+                self.names[stmt] = named
+            for node, field in suites(stmt):
+                self.name_flags(getattr(node, field))
             self.work.leave(len(kinds))
 
     def suite(self, stmts: list[gast.AST]) -> list[gast.AST]:
         """Called with each suite after all suites inside it."""
         done: list[gast.AST] = []
         for stmt in stmts:
+            if isinstance(stmt, (gast.Try, gast.With)):
+                self.guard(stmt)
             done += self.loop(stmt) if isinstance(stmt, (gast.While, gast.For)) else [stmt]
         return done
+
+    def guard(self, stmt: gast.AST) -> None:
+        """The parts of a `try` or `with`, brought to their ends."""
+        for node, field in suites(stmt):
+            part = getattr(node, field)
+            found = {jump: Exit(self.work.guard_exits[jump], ()) for jump in jumps_of(part)}
+            if found:
+                lowered = Nesting(found, self.work.flags).lower(part)
+                setattr(node, field, lowered or [locate(gast.Pass(), part[0])])
 
     def loop(self, loop: gast.AST) -> list[gast.AST]:
         found = jumps_of(loop.body)
@@ -59,13 +71,14 @@ class _Jumps:
             done = self.work.loop_exits.get(jump)
             flag = done or names[type(jump)]
             exits[jump] = Exit(flag, () if done else (locate(assign(flag, constant(True)), jump),))
-        nesting = Nesting(exits)
+        nesting = Nesting(exits, self.work.flags)
         body = nesting.lower(loop.body)
         skip = names.get(gast.Continue)
         if skip in nesting.asked:
             body.insert(0, locate(assign(skip, constant(False)), loop))
         else:
-            body = without(body, {stmt for exit in exits.values() if exit.flag == skip for stmt in exit.code})
+            dead = {stmt for exit in exits.values() if exit.flag == skip for stmt in exit.code}
+            body = without(body, dead, self.work.flags)
         loop.body = body or [locate(gast.Pass(), loop)]
         breaks = sorted({exits[jump].flag for jump in found if isinstance(jump, gast.Break)})
         return self.tested(loop, breaks, names.get(gast.Break), orelse)
@@ -85,8 +98,9 @@ class _Jumps:
         else:
             loop.test = locate(gast.BoolOp(op=gast.And(), values=[going_on, loop.test]), loop.test)
         end = self.work.loop_ends.get(loop)
-        if orelse and own in breaks:
-            orelse = [locate(branch(negation(load(own)), orelse), orelse[0])]
+        left = [flag for flag in (own, self.work.break_flags.get(loop)) if flag in breaks]
+        if orelse and left:
+            orelse = [locate(branch(negation(any_of(left)), orelse), orelse[0])]
         return [*before, loop, *([] if end is None else [end]), *orelse]
 
 
@@ -105,13 +119,15 @@ def jumps_of(stmts: list[gast.AST]) -> list[gast.AST]:
     return found
 
 
-def without(stmts: list[gast.AST], dead: set[gast.AST]) -> list[gast.AST]:
-    """The suite without these statements, also inside its `if`s."""
+def without(stmts: list[gast.AST], dead: set[gast.AST], flags: set[str]) -> list[gast.AST]:
+    """The suite without these statements, also in its `if`s, and without questions for flags then idle."""
     kept = []
     for stmt in stmts:
         if stmt in dead:
             continue
         if isinstance(stmt, gast.If):
-            stmt.body, stmt.orelse = without(stmt.body, dead), without(stmt.orelse, dead)
+            stmt.body, stmt.orelse = without(stmt.body, dead, flags), without(stmt.orelse, dead, flags)
+            if isinstance(stmt.test, gast.Name) and stmt.test.id in flags and not stmt.body + stmt.orelse:
+                continue
         kept.append(stmt)
     return kept

@@ -14,7 +14,7 @@ from autograph.analysis.scopes import scopes
 from autograph.passes.branches import closed, is_idle
 from autograph.passes.context import Work
 from autograph.passes.unpacking import item_shape, unpack
-from autograph.passes.walk import functions
+from autograph.passes.walk import functions, suites
 from autograph.template import assign, expression, function, lambda_, load, locate, targets, tuple_of
 
 
@@ -38,6 +38,9 @@ class _Loops:
             elif isinstance(stmt, gast.For):
                 done += locate(self.for_(stmt), stmt)
             else:
+                if not isinstance(stmt, gast.FunctionDef):
+                    for node, field in suites(stmt):
+                        setattr(node, field, self.suite(getattr(node, field)))
                 done.append(stmt)
         return done
 

@@ -8,6 +8,7 @@ that always leaves moves into the other arm; only where an arm may or may not le
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection
 
 import gast
 
@@ -28,11 +29,14 @@ NO_FLAGS: frozenset[str] = frozenset()
 class Nesting:
     """Lowers suites with the given exits; `asked` collects the flags that some guard reads.
 
+    flags: names of other flags, whose questions may be left out when nothing depends on the answer.
+
     Loops inside the suite have no exits of it any more: whoever made the table has seen to that.
     """
 
-    def __init__(self, exits: dict[gast.AST, Exit]) -> None:
+    def __init__(self, exits: dict[gast.AST, Exit], flags: Collection[str] = ()) -> None:
         self.exits = exits
+        self.names = {exit.flag for exit in exits.values()} | set(flags)
         self.asked: set[str] = set()
         self._flags: dict[gast.AST, frozenset[str]] = {}
         self._always: dict[gast.AST, bool] = {}
@@ -93,7 +97,7 @@ class Nesting:
 
     def is_flag(self, test: gast.AST) -> bool:
         """Whether the test is nothing but a flag, which can be left out without a trace."""
-        return isinstance(test, gast.Name) and any(test.id == exit.flag for exit in self.exits.values())
+        return isinstance(test, gast.Name) and test.id in self.names
 
     def guard(self, flags: frozenset[str], stmts: list[gast.AST], like: gast.AST) -> list[gast.AST]:
         """The statements, run only where none of the flags is set."""

@@ -17,8 +17,10 @@ from autograph.passes.calls import calls
 from autograph.passes.cells import cells
 from autograph.passes.comprehensions import comprehensions
 from autograph.passes.context import Context, Conversion, Work
+from autograph.passes.contexts import contexts
 from autograph.passes.desugar import desugar
 from autograph.passes.displays import displays
+from autograph.passes.exits import exits
 from autograph.passes.fence import fence
 from autograph.passes.jumps import jumps
 from autograph.passes.logic import logic
@@ -26,8 +28,9 @@ from autograph.passes.loops import loops
 from autograph.passes.matches import matches
 from autograph.passes.opaque import hide, show
 from autograph.passes.raises import raises
-from autograph.passes.returns import loop_returns, returns
+from autograph.passes.returns import returns
 from autograph.passes.texts import texts
+from autograph.passes.tries import shared, tries
 from autograph.passes.unbound import unbound
 from autograph.template import clone, function, locate
 from runtime.errors import ConversionRefused, Span
@@ -38,15 +41,18 @@ PIPELINE: tuple[tuple[str, Pass, str], ...] = (
     ("hide", hide, "what stays as it is written is closed first, so that nothing looks inside"),
     ("fence", fence, "what is refused is refused before anything changes"),
     ("matches", matches, "they become ifs, so before anything that looks at statements"),
+    ("contexts", contexts, "try and with in normal form, before anything looks at the names in them"),
     ("desugar", desugar, "fewer forms for all that follow"),
     ("cells", cells, "sharing is judged on the user's own scopes, before helpers add theirs"),
     ("comprehensions", comprehensions, "their scopes become lambdas; the names in them are boxed by now"),
-    ("loop returns", loop_returns, "a return in a loop is a flag and a break, so it precedes the jumps"),
+    ("exits", exits, "what leaves a loop or try from inside is a flag and a break, so before the jumps"),
     ("jumps", jumps, "loops that run to their end, so that the returns left stand in ifs only"),
     ("returns", returns, "returns at the end, so that all code is structured from here on"),
+    ("shared by tries", shared, "what a try may have changed half way; needs structured code"),
     ("unbound", unbound, "every name exists before it can be an operand; needs structured code"),
     ("branches", branches, "ifs, whose operands are found on structured code"),
     ("loops", loops, "loops after ifs: a loop's body then is straight code"),
+    ("tries", tries, "their parts are straight code by now"),
     ("raises", raises, "until here a raise told the analyses that control ends"),
     ("logic", logic, "the tests made by the passes above go through operators too"),
     ("texts", texts, "f-strings make calls, so before the calls"),

@@ -26,5 +26,5 @@ class _Raises(Rewriter):
         self.work = work
 
     def visit_Raise(self, node: Any) -> Any:
-        parts = [node.exc] if node.cause is None else [node.exc, node.cause]
+        parts = [part for part in (node.exc, node.cause) if part is not None]
         return locate(expression(self.work.ag("raise_", *parts)), node)

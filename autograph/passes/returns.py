@@ -1,9 +1,7 @@
 """`return` moves to the end of what it ends.
 
-`loop_returns` (before the jumps are lowered): a `return` inside a loop becomes two assignments and a
-`break`; behind the loop the flag is asked (in the table `work.loop_ends`).  `returns` (after): each
-function with an early `return` gets a body in which a `return` stands only at the very end of the
-function or of the arms of an `if` that itself stands there.  The rest of the function moves into the
+In: functions without a `return` in a loop, `try` or `with`.  Out: a `return` stands only at the very end of
+the function or of the arms of an `if` that itself stands there.  The rest of the function moves into the
 other arm; flags are used only where an arm may or may not return.
 """
 
@@ -12,59 +10,10 @@ from __future__ import annotations
 import gast
 
 from autograph.passes.context import Work
+from autograph.passes.exits import flagged
 from autograph.passes.nesting import Exit, Nesting
 from autograph.passes.walk import functions, statements
 from autograph.template import assign, branch, clone, constant, load, locate
-
-
-def loop_returns(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
-    """Turn every `return` in a loop into a flag and a `break`."""
-    for function in functions(root):
-        loops = [stmt for stmt in statements(function.body) if isinstance(stmt, (gast.While, gast.For))]
-        if any(isinstance(stmt, gast.Return) for loop in loops for stmt in statements(loop.body)):
-            work.return_flags[function] = (work.fresh("did_return"), work.fresh("return_value"))
-            function.body = _LoopReturns(work, function).suite(function.body, inside=False)
-    return root
-
-
-class _LoopReturns:
-    def __init__(self, work: Work, function: gast.FunctionDef) -> None:
-        self.work = work
-        self.flag, self.value = work.return_flags[function]
-
-    def suite(self, stmts: list[gast.AST], inside: bool) -> list[gast.AST]:
-        done: list[gast.AST] = []
-        for stmt in stmts:
-            if isinstance(stmt, gast.Return) and inside:
-                done += [*flagged(stmt, self.flag, self.value), self.leave(stmt)]
-            elif isinstance(stmt, gast.If):
-                stmt.body, stmt.orelse = self.suite(stmt.body, inside), self.suite(stmt.orelse, inside)
-                done.append(stmt)
-            elif isinstance(stmt, (gast.While, gast.For)):
-                done += self.loop(stmt, inside)
-            else:
-                done.append(stmt)
-        return done
-
-    def loop(self, loop: gast.AST, inside: bool) -> list[gast.AST]:
-        returns = any(isinstance(stmt, gast.Return) for stmt in statements(loop.body))
-        loop.body, loop.orelse = self.suite(loop.body, True), self.suite(loop.orelse, inside)
-        if not returns:
-            return [loop]
-        asked = branch(load(self.flag), [self.leave(loop) if inside else gast.Return(value=load(self.value))])
-        self.work.loop_ends[loop] = locate(asked, loop)
-        return [loop] if inside else [locate(assign(self.flag, constant(False)), loop), loop]
-
-    def leave(self, like: gast.AST) -> gast.Break:
-        exit = locate(gast.Break(), like)
-        self.work.loop_exits[exit] = self.flag
-        return exit
-
-
-def flagged(stmt: gast.Return, flag: str, name: str) -> list[gast.AST]:
-    """What stands for a `return` that can't be taken at once."""
-    value = stmt.value if stmt.value is not None else constant(None)
-    return [locate(assign(flag, constant(True)), stmt), locate(assign(name, value), stmt)]
 
 
 def returns(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
@@ -108,12 +57,7 @@ class _Returns:
 
     def ask(self, stmt: gast.If, rest: list[gast.AST]) -> list[gast.AST]:
         """An `if` that may or may not return, then the rest under its flag."""
-        if self.function not in self.work.return_flags:
-            self.work.return_flags[self.function] = (
-                self.work.fresh("did_return"),
-                self.work.fresh("return_value"),
-            )
-        flag, value = self.work.return_flags[self.function]
+        flag, value = self.names()
         exits = {}
         for part in statements([stmt]):
             if isinstance(part, gast.Return):
@@ -122,6 +66,16 @@ class _Returns:
         lowered = Nesting(exits).lower([stmt])
         end = branch(load(flag), [gast.Return(value=load(value))], self.tail(rest, stmt))
         return [start, *lowered, locate(end, stmt)]
+
+    def names(self) -> tuple[str, str]:
+        """The flag and the value of a return; others than those of a return that is still to be taken."""
+        table, key = self.work.return_flags, self.function
+        if self.function in self.work.pending_returns:
+            key = self.nesting
+        if key not in table:
+            table[key] = (self.work.fresh("did_return"), self.work.fresh("return_value"))
+            self.work.flags.update(table[key])
+        return table[key]
 
 
 def _is_plain(rest: list[gast.AST]) -> bool:

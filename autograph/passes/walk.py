@@ -15,11 +15,14 @@ from autograph.template import Opaque
 Suite = list[Any]
 
 
-def own_suites(stmt: gast.AST) -> Iterator[str]:
-    """The fields of a statement that are suites."""
-    for field in ("body", "orelse"):
+def suites(stmt: Any) -> Iterator[tuple[Any, str]]:
+    """The suites of a statement: each as a field of a node (the statement, or a handler of a `try`)."""
+    if isinstance(getattr(stmt, "body", None), list):
+        yield stmt, "body"
+    yield from ((handler, "body") for handler in getattr(stmt, "handlers", ()))
+    for field in ("orelse", "finalbody"):
         if isinstance(getattr(stmt, field, None), list):
-            yield field
+            yield stmt, field
 
 
 def map_suites(function: Any, change: Callable[[Suite], Suite], *, inner: bool = True) -> Any:
@@ -32,8 +35,8 @@ def _mapped(stmts: Suite, change: Callable[[Suite], Suite], inner: bool) -> Suit
     for stmt in stmts:
         if isinstance(stmt, gast.FunctionDef) and (not inner or isinstance(stmt, Opaque)):
             continue
-        for field in own_suites(stmt):
-            setattr(stmt, field, _mapped(getattr(stmt, field), change, inner))
+        for node, field in suites(stmt):
+            setattr(node, field, _mapped(getattr(node, field), change, inner))
     return change(stmts)
 
 
@@ -53,8 +56,8 @@ def statements(stmts: Suite) -> Iterator[Any]:
         yield stmt
         if isinstance(stmt, gast.FunctionDef):
             continue
-        for field in reversed(list(own_suites(stmt))):
-            todo.extend(reversed(getattr(stmt, field)))
+        for node, field in reversed(list(suites(stmt))):
+            todo.extend(reversed(getattr(node, field)))
 
 
 ATOMS = frozenset(["ctx", "op", "ops", "kind", "type_comment"])  # fields that hold nothing to rewrite

@@ -77,8 +77,8 @@ GOLDEN = {
                 k, e = item
 
                 def if_true(did_return, return_value):
-                    did_return = True
                     return_value = k
+                    did_return = True
                     return (did_return, return_value)
                 return ag.cond(e == t, if_true, lambda did_return, return_value: (did_return, return_value), (did_return, return_value))
             did_return, return_value = ag.for_loop(ag.call(enumerate, v), loop_body, (did_return, return_value), test_fn=lambda did_return, return_value: ag.not_(did_return))
