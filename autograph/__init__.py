@@ -34,7 +34,7 @@ from autograph.operators.containers import (
     unpack,
 )
 from autograph.operators.imports import import_, import_from
-from autograph.operators.logic import and_, in_, is_, is_not, not_, not_in, or_
+from autograph.operators.logic import and_, in_, is_, is_not, not_, not_in, or_, percent
 from autograph.operators.matching import match
 from autograph.operators.variables import Cell, bound, global_cell, raise_, unbound
 from runtime import (
@@ -128,6 +128,7 @@ __all__ = [
     "not_",
     "not_in",
     "or_",
+    "percent",
     "pattern",
     "python",
     "raise_",

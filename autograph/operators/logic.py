@@ -47,6 +47,12 @@ def in_(item: Any, container: Any) -> Any:
     return operator.contains(container, item) if trace is None else trace.protocol.contains(item, container)
 
 
+def percent(text: Any, values: Any) -> Any:
+    """`text % values` for a text; as an operator it would ask for the text of traced values at once."""
+    trace = active()
+    return text % values if trace is None else trace.protocol.percent(text, values)
+
+
 def not_in(item: Any, container: Any) -> Any:
     """`item not in container`."""
     return not_(in_(item, container))

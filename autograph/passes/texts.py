@@ -1,7 +1,7 @@
-"""f-strings become calls of `str.format`, so that their values may be known only at run time.
+"""f-strings become calls of `str.format`, `%` on a text an operator: their values may be known only at run time.
 
 In: any tree.  Out: `"{:.3f} of {}".format(x, y)`; conversions and nested specs stay in the template.
-A text without values is a plain constant.
+A text without values is a plain constant.  `"%g" % x` becomes `ag.percent("%g", x)`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,21 @@ from autograph.template import attribute, call, constant, locate
 
 def texts(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
     """Rewrite every f-string in the tree."""
-    _Texts().visit(root)
+    _Texts(work).visit(root)
     return root
 
 
 class _Texts(Rewriter):
+    def __init__(self, work: Work) -> None:
+        self.work = work
+
+    def visit_BinOp(self, node: Any) -> Any:
+        self.generic(node)
+        texts = isinstance(node.left, gast.Constant) and isinstance(node.left.value, (str, bytes))
+        if not texts or not isinstance(node.op, gast.Mod) or isinstance(node.right, gast.Constant):
+            return node
+        return locate(self.work.ag("percent", node.left, node.right), node)
+
     def visit_JoinedStr(self, node: Any) -> Any:
         return locate(self.text(node), node)
 

@@ -215,6 +215,8 @@ def argument_type(value: Any) -> Type:
         return ObjectType(cls)
     if isinstance(value, (TensorSpec, *_TYPES)):
         return spec_type(value)
+    if cls in WEAK_OF and value != value:  # a NaN is known by which object it is: `x in items` asks that first
+        return WEAK_OF[cls]
     if cls in _STATIC_CLASSES or isinstance(value, (enum.Enum, np.dtype, type)):
         return StaticType(value)
     if cls is tuple or is_namedtuple(cls):

@@ -19,7 +19,7 @@ from runtime.trace.attributes import get_attr, set_attr
 from runtime.trace.core import Trace, is_static
 from runtime.trace.doubts import called, doubt, doubt_inside
 from runtime.trace.record import Path
-from runtime.trace.values import Object, Tensor, Traced, known_class
+from runtime.trace.values import Object, Tensor, Traced, defines, known_class
 from runtime.types import (
     OBJECT,
     WEAK_BOOL,
@@ -246,7 +246,7 @@ def _callable(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     return (
         trace.record("py.call", [callable, args[0]], type=WEAK_BOOL)
         if cls is None
-        else hasattr(cls, "__call__")
+        else defines(cls, "__call__")
     )
 
 
@@ -256,7 +256,7 @@ def _hasattr(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
     x, name = args
     cls = known_class(x)
     if isinstance(x, Tensor) and cls is not None:
-        return hasattr(cls, name)
+        return defines(cls, name)
     if trace.heap.get(x._facts.identity, "attr", name) is not None:
         return True
     answer = trace.record("py.call", [hasattr, x, name], type=WEAK_BOOL)
@@ -272,7 +272,7 @@ def _getattr(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
         return get_attr(trace, x, name)
     cls = known_class(x)
     if isinstance(x, Tensor) and cls is not None:
-        return get_attr(trace, x, name) if hasattr(cls, name) else args[2]
+        return get_attr(trace, x, name) if defines(cls, name) else args[2]
     if trace.heap.get(x._facts.identity, "attr", name) is not None:
         return get_attr(trace, x, name)
     value = trace.record("py.call", [getattr, *args])

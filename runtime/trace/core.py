@@ -48,6 +48,9 @@ _IMMUTABLE = (
     np.ufunc, UnboundMarker, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
     types.CodeType, enum.Enum,
 )  # fmt: skip
+_UNIQUE = (
+    bool, type, type(Ellipsis), type(NotImplemented), np.dtype, np.ufunc, types.BuiltinFunctionType, enum.Enum
+)  # fmt: skip
 SpanFinder = Callable[[], Span | None]
 
 
@@ -71,6 +74,13 @@ def is_static(x: Any) -> bool:
             x
         )  # classes of C code can't be changed (no Py_TPFLAGS_HEAPTYPE)
     return isinstance(x, _IMMUTABLE) and not isinstance(x, Traced)
+
+
+def is_unique(x: Any) -> bool:
+    """Whether there is no other object that is equal to this static value and of its class."""
+    if type(x) is int:
+        return -5 <= x <= 256  # CPython keeps one object for each of these
+    return x is None or x == () or isinstance(x, _UNIQUE)
 
 
 class Trace:

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from runtime.boxes import UnboundMarker
+from runtime.errors import Untraceable
 from runtime.trace import attributes, calls, hints, items, outside
-from runtime.trace.core import Trace, is_static
+from runtime.trace.core import Trace, is_static, is_unique
 from runtime.trace.doubts import doubt, doubt_inside
 from runtime.trace.heap import ANY
 from runtime.trace.record import Path
-from runtime.trace.values import PYTHON_OPERATORS, Object, Tensor, Traced, known_class
-from runtime.types import ArrayType, MaybeUnbound, UnboundType
+from runtime.trace.values import PYTHON_OPERATORS, Object, Tensor, Traced, defines, known_class
+from runtime.types import ArrayType, MaybeUnbound, ObjectType, UnboundType, same_static
 
 _MUTABLE = (list, set, dict)
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "or_", "and_", "xor", "sub", "mod")  # of items, too
@@ -86,6 +87,15 @@ class Protocol:
         (doubt_inside if op in _COMPARISONS else doubt)(self.trace, *operands)
         return result
 
+    def percent(self, text: Any, values: Any) -> Any:
+        """`text % values`."""
+        if is_static(text) and is_static(values):
+            return text % values
+        sure = isinstance(values, (tuple, Tensor))  # a class of texts may have a % of its own
+        result = self.trace.record("mod", [text, values], type=ObjectType(type(text)) if sure else None)
+        doubt_inside(self.trace, values)
+        return result
+
     def scalar_operator(self, ufunc: Any, operands: tuple[Any, ...]) -> Any:
         """`scalar + x` for a static NumPy scalar, which NumPy hands over as a ufunc call."""
         op = _OPERATOR_OF.get(ufunc)
@@ -129,7 +139,7 @@ class Protocol:
             return bool(size) if isinstance(size, int) else None
         if isinstance(x._facts.example, (type, types.FunctionType, types.ModuleType)):
             return True
-        plain = cls.__flags__ & (1 << 9) and not hasattr(cls, "__bool__") and not hasattr(cls, "__len__")
+        plain = cls.__flags__ & (1 << 9) and not defines(cls, "__bool__") and not defines(cls, "__len__")
         return True if plain else None
 
     def bound(self, value: Any, name: str) -> Any:
@@ -143,7 +153,11 @@ class Protocol:
     def same(self, a: Any, b: Any) -> Any:
         """`a is b`."""
         if not isinstance(a, Traced) and not isinstance(b, Traced) and is_static(a) and is_static(b):
-            return a is b
+            if not same_static(a, b) or is_unique(a):
+                return a is b
+            # another call with equal values is served by this trace, whichever objects they are
+            raise Untraceable("whether equal values are one object is known only when the function runs",
+                              span=self.trace.span())  # fmt: skip
         if isinstance(a, Traced) and isinstance(b, Traced):
             if a._facts is b._facts or a._facts.operand is b._facts.operand:
                 return True

@@ -364,6 +364,7 @@ def staged_while(
         with trace.region("test") as test_builder:
             values = _parameters(trace, shapes, names, test_builder)
             asked: list[Operand] = [_ask(trace, test, values)]
+        drop_invisible(trace)
         at_exit = trace.heap.copy()
         with trace.region("body") as body_builder:
             values = _parameters(trace, shapes, names, body_builder)
@@ -419,6 +420,7 @@ def staged_for(
         asked: list[Operand] = []
         stable, new_shapes = _settle(trace, shapes, after, head, ended, keep_heap=test is not None)
         if test is not None:
+            drop_invisible(trace)
             with trace.region("test") as test_builder:
                 values = _parameters(trace, new_shapes, names, test_builder)
                 asked = [_ask(trace, test, values)]

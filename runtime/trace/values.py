@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 import operator
+import sys
+import sysconfig
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,7 +18,7 @@ import numpy as np
 
 from runtime.errors import ConcreteValueError, TensorBoolError
 from runtime.ir.graph import Operand
-from runtime.places import frames
+from runtime.places import frames, is_users
 from runtime.trace.heap import Identity
 from runtime.trace.record import Path
 from runtime.types import ArrayType, ObjectType, Type, WeakType
@@ -37,6 +39,7 @@ class Facts:
     path: Path | None = None
 
 
+_LIBRARIES = tuple({sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib")})
 NOT_KNOWN = "its value is known only when the graph runs, and the code that asks was not converted"
 
 
@@ -137,6 +140,9 @@ class Traced:
 
     def __repr__(self) -> str:
         facts = self._facts
+        asking = sys._getframe(1).f_code.co_filename
+        if not facts.trace.closed and is_users(asking) and not asking.startswith(_LIBRARIES):
+            raise _concrete(self, "as text", "format it in converted code")  # `text % x` asks for it unseen
         name = getattr(facts.operand, "name", "") or "without a name"
         return f"<{type(self).__name__} {name}: {facts.type}>"
 
@@ -257,6 +263,11 @@ def _concrete(x: Traced, use: str, fix: str) -> ConcreteValueError:
         why=NOT_KNOWN,
         fix=fix,
     )
+
+
+def defines(cls: type, name: str) -> bool:
+    """Whether instances of the class have the attribute from it (`hasattr` would ask the metaclass as well)."""
+    return any(name in vars(base) for base in cls.__mro__)
 
 
 def known_class(x: Any) -> type | None:

@@ -80,6 +80,10 @@ def in_(a: Any, b: Any) -> bool:
     return a in b
 
 
+def percent(text: Any, values: Any) -> Any:
+    return text % values
+
+
 def not_in(a: Any, b: Any) -> bool:
     return a not in b
 

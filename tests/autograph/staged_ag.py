@@ -28,6 +28,7 @@ from tests.autograph.plain_ag import (  # noqa: F401
     list_comp,
     not_,
     not_in,
+    percent,
     or_,
     python,
     raise_,

@@ -94,6 +94,46 @@ def equal_sets_differ(s: Any) -> Any:
     return [repr(item) for item in s]
 
 
+@case((f64(1.5), 3), (1.5, 3), (A([1, 2]), "a"), ((1, 2), None), ("t", [1]))
+def percent_texts(x: Any, y: Any) -> Any:
+    """`%` on a text would ask a traced value for its text at once."""
+    fmt = "<%s>"
+    print("%r and %s" % (x, y))
+    return "%r" % (x,), "%(k)s" % {"k": y}, b"%b" % b"x", fmt % (y,)
+
+
+@case((1,), (f64(1),), (A(1),), ([1],), (None,), (len,), (np.True_,))
+def callables(x: Any) -> Any:
+    """A class is callable; that does not make its instances so."""
+    return callable(x), hasattr(x, "mro"), getattr(x, "mro", "none")
+
+
+@case((1000, 1000), ((1, 2), (1, 2)), (1.5, 1.5), (1, 1), (None, None), (True, 1), (1.5, 2.5))
+def identity_of_constants(a: Any, b: Any) -> Any:
+    """Equal constants may be one object on one call and two on the next."""
+    return a is b, a is not b
+
+
+NAN, OTHER = float("nan"), float("nan")
+
+
+@case((NAN, NAN), (NAN, OTHER), (1.0, 1.0), (NAN, 1.0), ((NAN,), (NAN,)), ((NAN,), (OTHER,)))
+def which_nan(a: Any, b: Any) -> Any:
+    """A list finds a NaN by identity."""
+    return a in [b], [a].count(b), [a] == [b], a == b
+
+
+@case((i64(3),), (3,), (0,))
+def loop_test_binds_a_shared_name(x: Any) -> Any:
+    """What the loop's test binds late is known in the body by its type only."""
+    n = 0
+    while n < 5 and (y := x * n) < 10:
+        n += 1
+        if y > 3 and (z := y - 1):
+            n += z > 2
+    return n, y
+
+
 @pytest.mark.parametrize(("function", "calls"), CASES)
 def test_is_as_python(function: Callable[..., Any], calls: tuple[tuple[Any, ...], ...]) -> None:
     checked = ag.function(function, check=True)

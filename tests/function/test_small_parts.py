@@ -25,6 +25,7 @@ from runtime.types import (
     StaticType,
     TupleType,
     describes,
+    type_of,
 )
 
 Point = collections.namedtuple("Point", "x y")
@@ -40,7 +41,7 @@ class Odd(int):
 
 
 VALUES = [
-    None, True, False, 0, 1, -1, 10 ** 30, 0.0, -0.0, 1.0, float("nan"), math.inf, 1j, 0j, "", "a", b"",
+    None, True, False, 0, 1, -1, 10 ** 30, 0.0, -0.0, 1.0, math.inf, 1j, 0j, "", "a", b"",
     b"a", ..., (), (1,), (1.0,), (True,), (0.0,), (-0.0,), (1, 2), (1, (2, "x")), [1], {}, {1: 2}, set(),
     frozenset({1}), slice(1, 2), slice(None), slice([1], 2), range(3), range(4), Colour.RED, Colour.BLUE,
     Odd(1), len, math.sin, np.sin, np.cos, int, Odd, math, np.dtype(float), np.dtype("f4"), Point(1, 2),
@@ -59,6 +60,12 @@ GENERAL = [
     TupleType((WEAK_INT,)), TupleType((WEAK_INT, WEAK_INT), Point), TupleType((ArrayType(np.dtype(float),
     (None,)), WEAK_INT)), TupleType((OBJECT, OBJECT)), TupleType(()),
 ]
+
+
+@pytest.mark.parametrize("value", [math.nan, complex(math.nan, 1), complex(0, math.nan)])
+def test_a_nan_is_passed_on_as_the_object_it_is(value):
+    assert argument_type(value) == type_of(value)
+    assert argument_type((value, 1)) == TupleType((type_of(value), StaticType(1)))
 
 
 def accepts(t, value):
