@@ -19,6 +19,7 @@ from typing import Any
 
 import autograph as ag
 from autograph import cli_show, demo
+from autograph.cli_check import check_file
 from autograph.cli_target import CliError, arguments, one_line, python_function, target
 from runtime.execute.export import export
 from runtime.ir.text import print_graph
@@ -34,9 +35,10 @@ start here:
   autograph graph examples/collatz.py:collatz "np.int64(27)"      the graph that is traced
   autograph plan examples/collatz.py:collatz "np.int64(27)"       the function that runs
   autograph run colorsys:rgb_to_hls 0.2 0.4 0.4          run it; also with .npy files
+  autograph check FILE.py                                which functions are converted, and why not
   autograph COMMAND --help                               more on each, with examples
 
-exit status: 0 done, 1 the function raised or a result differs, 2 the command is wrong
+exit status: 0 done; 1 it raised, a result differs, or a strict check failed; 2 the command is wrong
 """
 EXAMPLES = {
     "show": """\
@@ -76,10 +78,19 @@ examples:
   autograph export examples/collatz.py:collatz "np.int64(27)" -o collatz_plan.py
 """,
     "explain": """\
-Says what was traced for these arguments and which parts were left to Python, with reason and line.
+Says of each statement whether it is staged (in the graph), static (done while tracing) or Python, and why.
 
 examples:
   autograph explain examples/kmeans.py:kmeans points.npy centres.npy 10
+  autograph explain colorsys:rgb_to_hls        without values: what conversion alone says
+""",
+    "check": """\
+The file is imported, its functions are converted, and none is called. With --strict the exit status is 1 if
+a function can't be converted.
+
+examples:
+  autograph check examples/kmeans.py
+  autograph check FILE.py --all       every statement, not only those that are in the way
 """,
     "demo": """\
 examples:
@@ -131,6 +142,10 @@ def parser() -> argparse.ArgumentParser:
             )
         if name == "run":
             sub.add_argument("--check", action="store_true", help="compare the call with plain Python")
+    checked = add("check", check_command, "say which functions of a file conversion handles, and why not")
+    checked.add_argument("target", metavar="FILE", help="a Python file")
+    checked.add_argument("--strict", action="store_true", help="exit status 1 if one is left to Python")
+    checked.add_argument("--all", action="store_true", help="show every statement")
     shown = add("demo", demo_command, "convert, view and run functions of installed packages")
     shown.add_argument("--full", action="store_true", help="whole sources, graphs and plans")
     return top
@@ -238,11 +253,23 @@ def export_command(opts: argparse.Namespace) -> int:
 
 def explain_command(opts: argparse.Namespace) -> int:
     """`autograph explain`."""
+    found = target(opts.target)
+    plain = python_function(found, opts.target)
+    if not opts.args and inspect.signature(plain).parameters:  # nothing to trace for: conversion alone
+        write(str(ag.explain(found)), None)
+        return 0
     function, positional, keywords = call_of(opts)
     with contextlib.suppress(ag.Untraceable):  # then the explanation says why
         function.get_concrete_function(*positional, **keywords)
-    write(function.explain(), None)
+    write(str(ag.explain(function)), None)
     return 0
+
+
+def check_command(opts: argparse.Namespace) -> int:
+    """`autograph check`."""
+    text, refused = check_file(opts.target, every=opts.all)
+    write(text, None)
+    return 1 if refused and opts.strict else 0
 
 
 def demo_command(opts: argparse.Namespace) -> int:

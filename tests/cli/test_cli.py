@@ -84,13 +84,82 @@ def test_exported_file_needs_numpy_only(capsys: pytest.CaptureFixture[str], tmp_
 
 
 def test_explain(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "collatz" in call(capsys, "explain", COLLATZ, "np.int64(27)")
+    told = call(capsys, "explain", COLLATZ, "np.int64(27)")
+    assert told.startswith("collatz(n: int64)\n  traced in ")
+    assert re.search(r"^ +\d+  staged      while n != 1:  # a loop in the graph$", told, re.MULTILINE)
+    assert "'collatz' is converted" in call(capsys, "explain", COLLATZ)
+
+
+CHECKED = """\
+import functools
+
+def twice(f):
+    @functools.wraps(f)
+    def wrapper(x):
+        return f(f(x))
+    return wrapper
+
+def plain(x):
+    if x > 0:
+        x = -x
+    return x
+
+@twice
+def decorated(x):
+    return x + 1
+
+def looks(x):
+    return locals()
+
+def steps(n):
+    yield n
+
+class Model:
+    @property
+    def size(self):
+        return 1
+
+    @staticmethod
+    def make():
+        return Model()
+
+def gone():
+    pass
+
+del gone
+"""
+
+
+def test_check(capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "checked_here.py"
+    path.write_text(CHECKED)
+    told = call(capsys, "check", str(path))
+    assert told.replace(f"{path}", "FILE").splitlines() == [
+        "FILE:3 twice: converted",
+        "FILE:4 decorated: converted",
+        "FILE:9 plain: converted",
+        "FILE:14 decorated: converted",
+        "FILE:18 looks: Python: locals() is not converted (checked_here.py:19)",
+        "    19  python      return locals()  # locals() is not converted",
+        "FILE:21 steps: Python: steps is a generator function, which can't be converted",
+        "    21  python  steps  # steps is a generator function, which can't be converted",
+        "FILE:25 Model.size: converted",
+        "FILE:29 Model.make: converted",
+        "FILE:33 gone: not found in the module: it was replaced or deleted",
+        "8 functions: 6 converted, 2 left to Python",
+    ]
+    assert "    12  staged      return x\n" in call(capsys, "check", str(path), "--all")
+    assert main(["check", str(path), "--strict"]) == 1
+    path.write_text("def f(x):\n    return x\n")
+    assert main(["check", str(path), "--strict"]) == 0
 
 
 @pytest.mark.parametrize(
     ("words", "text"),
     [
         (["show", "missing.py:f"], "missing.py: no such file"),
+        (["check", "missing.py"], "missing.py: no such file"),
+        (["check", "colorsys"], "colorsys is not a Python file"),
         (["show", "no_such_module:f"], "no module named 'no_such_module'"),
         (["show", COLLATZ + "x"], "has no function 'collatzx'; did you mean 'collatz'?"),
         (["show", "collatz"], "does not name a function"),
@@ -112,10 +181,10 @@ def test_wrong_commands(words: list[str], text: str, capsys: pytest.CaptureFixtu
 
 
 def test_show_of_what_is_not_converted(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["show", "heapq:nsmallest"]) == 2
+    assert main(["show", "collections:namedtuple"]) == 2
     out, err = capsys.readouterr()
     assert out == "" and err.count("\n") == 1
-    assert re.match(r"autograph: heapq:nsmallest, .*heapq.py:\d+: try ", err)
+    assert re.match(r"autograph: collections:namedtuple, .*:\d+: .* is not converted", err)
 
 
 def test_broken_file(capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path) -> None:
@@ -130,7 +199,7 @@ def test_function_that_raises(capsys: pytest.CaptureFixture[str]) -> None:
     assert "StatisticsError: no median for empty data" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["show", "graph", "plan", "run", "export", "explain", "demo", None])
+@pytest.mark.parametrize("command", ["show", "graph", "plan", "run", "export", "explain", "check", "demo", None])
 def test_help_teaches(command: str | None, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:
         main(["--help"] if command is None else [command, "--help"])

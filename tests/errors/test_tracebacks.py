@@ -43,12 +43,12 @@ def names(error: BaseException) -> list[str]:
     return [f.name for f in found if pathlib.Path(f.filename).name not in OURS]
 
 
-def described(error: BaseException | None) -> object:
-    """Everything of an error that a user can see."""
+def described(error: BaseException | None, depth: int = 99) -> object:
+    """Everything of an error that a user can see; depth: how many of its innermost frames."""
     if error is None:
         return None
     return (type(error), str(error), repr(error.args), getattr(error, "__notes__", None), error.__suppress_context__,
-            frames(error), described(error.__cause__), described(error.__context__))
+            frames(error)[-depth:], described(error.__cause__, 1), described(error.__context__, 1))
 
 
 @pytest.mark.parametrize("x", [np.float64(4.0), 4.0, 4], ids=repr)
