@@ -11,6 +11,7 @@ from autograph.api import convert, do_not_convert, explain, function, to_code
 from autograph.gradients import (
     GradientTape,
     check_grads,
+    checkpoint,
     custom_gradient,
     grad,
     hessian,
@@ -99,6 +100,7 @@ __all__ = [
     "bound",
     "call",
     "check_grads",
+    "checkpoint",
     "cond",
     "convert",
     "custom_gradient",

@@ -79,7 +79,16 @@ def custom_gradient(f: Function) -> Function:
     `pull_back(ct)` takes the cotangent of the value and gives those of the arguments: a tuple, or the one.
     A decorator.
     """
-    return custom.custom_gradient(f)
+    return custom.custom_gradient(_on_tape(f))
+
+
+def checkpoint(f: Function) -> Function:
+    """The same function with a derivative that takes memory for its arguments only: f runs again for it.
+
+    f must give the same result when it is run again, and its followed values must be arguments.
+    A decorator.
+    """
+    return custom.checkpoint(_on_tape(f))
 
 
 def check_grads(
@@ -99,6 +108,7 @@ def check_grads(
 __all__ = [
     "GradientTape",
     "check_grads",
+    "checkpoint",
     "custom_gradient",
     "grad",
     "hessian",

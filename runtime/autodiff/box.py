@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.autodiff.levels import Active, apply, bare, map_tree, opened
+from runtime.autodiff.levels import Active, apply, bare, map_tree, opened, snapshot
 from runtime.autodiff.places import Place, Step, memory_order, update
 from runtime.autodiff.rows import by_name, row_of
 from runtime.errors import GradientError
@@ -95,7 +95,7 @@ class Box:
     def _snapshot(self) -> Any:
         store = self._store
         if store.memory is not None and type(store.value) is not Active:
-            return store.memory.copy()
+            return snapshot(store.memory)
         return store.value
 
     @property

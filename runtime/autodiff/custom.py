@@ -10,10 +10,12 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from runtime import tree
 from runtime.autodiff.box import BOXES, any_followed, unwrap, wrap
-from runtime.autodiff.levels import Active, map_tree, opened
-from runtime.autodiff.transforms import conjugate
+from runtime.autodiff.levels import Active, at_level, is_inexact, map_tree, opened
+from runtime.autodiff.transforms import conjugate, vjp
 from runtime.errors import GradientError
 from runtime.ir.opdef import OpDef
 from runtime.ops.adjoint import EACH
@@ -39,8 +41,11 @@ def custom_gradient(function: Function) -> Function:
 
         def back(position: int) -> Function:
             def rule(ct: Any, y: Any, *operands: Any) -> Any:
-                cts = [_turned(x) for x in (ct if isinstance(ct, tuple) else (ct,))]
-                made = holder["back"](tree.unflatten(holder["structure"], cts))
+                if holder.get("ct") is not ct:
+                    cts = [_turned(x) for x in (ct if isinstance(ct, tuple) else (ct,))]
+                    holder["made"] = holder["back"](tree.unflatten(holder["structure"], cts))
+                    holder["ct"] = ct
+                made = holder["made"]
                 made = made if isinstance(made, tuple) else (made,)
                 if len(made) != len(operands):
                     raise GradientError(
@@ -49,12 +54,14 @@ def custom_gradient(function: Function) -> Function:
                         fix="return a tuple with one cotangent per argument, None where there is none",
                     )
                 part = made[position]
-                return 0 * ct if part is None else tree.map_leaves(_turned, part)
+                if part is None:
+                    return tree.map_leaves(lambda x: np.zeros(np.shape(x)), operands[position])
+                return tree.map_leaves(_turned, part)
 
             return rule
 
         row = OpDef(
-            name=f"custom {function.__name__}",
+            name=f"function {function.__name__}",
             doc="",
             rule=any_value,
             run=run,
@@ -67,6 +74,35 @@ def custom_gradient(function: Function) -> Function:
     return call
 
 
+def checkpoint(function: Function) -> Function:
+    """The same function, which keeps nothing for its derivative but its arguments: it runs again for that."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        def remembering(*given: Any) -> Any:
+            return function(*given, **kwargs), functools.partial(_run_again, function, given, kwargs)
+
+        remembering.__name__ = getattr(function, "__name__", "function")
+        return custom_gradient(remembering)(*args)
+
+    return call
+
+
+def _run_again(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any], cts: Any) -> Any:
+    """The cotangents of the arguments by a second run."""
+    live = [k for k, x in enumerate(args) if any(is_inexact(unwrap(leaf)) for leaf in tree.flatten(x)[0])]
+
+    def of_live(*given: Any) -> Any:
+        full = list(args)
+        for k, x in zip(live, given, strict=True):
+            full[k] = x
+        return function(*full, **kwargs)
+
+    _, pull_back = vjp(of_live, *(args[k] for k in live))
+    found = dict(zip(live, pull_back(cts), strict=True))
+    return tuple(found.get(k) for k in range(len(args)))
+
+
 def _apply_below(row: OpDef, args: tuple[Any, ...]) -> Any:
     """The function run on what the innermost level follows, recorded there; outer levels see inside it."""
     level = max((x.level for x in _actives(args)), key=lambda each: each.depth)
@@ -77,6 +113,12 @@ def _apply_below(row: OpDef, args: tuple[Any, ...]) -> Any:
     found = [((i, *place), x) for i, arg in enumerate(args) for place, x in _placed(arg) if x.level is level]
     below = map_tree(strip, args)
     result = row.run(*below)
+    if any(at_level(x, level) is not None for x in (result if isinstance(result, tuple) else (result,))):
+        raise GradientError(
+            f"the result of the {row.name} depends on a followed value that is no argument",
+            why="its derivative is known with respect to its arguments only",
+            fix="pass the value as an argument, or cut it off with ag.stop_gradient",
+        )
     return level.record(row, result, below, {}, found)
 
 

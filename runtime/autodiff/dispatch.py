@@ -25,7 +25,7 @@ from runtime.autodiff.box import (
     wrap,
     wrap_tree,
 )
-from runtime.autodiff.levels import Active, apply, apply_flat, bare, map_tree, opened
+from runtime.autodiff.levels import Active, apply, apply_flat, bare, map_tree, opened, snapshot
 from runtime.autodiff.places import Step
 from runtime.autodiff.rows import FUNCTIONS, PART_WRITES, REDUCE, VIEWS, by_name, row_of
 from runtime.errors import GradientError
@@ -43,7 +43,7 @@ def _operand(x: Any, followed: bool) -> Any:
     """The value of an operand; a plain array is copied if a rule may look at it later."""
     if type(x) in BOXES:
         return x.read()
-    return x.copy() if followed and isinstance(x, np.ndarray) and x.flags.writeable else x
+    return snapshot(x) if followed and type(x) is np.ndarray and x.flags.writeable else x
 
 
 def call_row(row: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -86,9 +86,7 @@ def _simply(row: OpDef, args: tuple[Any, ...]) -> Any:
             arrays = arrays or kind is np.ndarray
             given.append(x)
     if arrays and followed:
-        given = [
-            x.copy() if a is x and type(x) is np.ndarray else x for x, a in zip(given, args, strict=True)
-        ]
+        given = [_operand(x, True) if x is a else x for x, a in zip(given, args, strict=True)]
     result = apply_flat(row, tuple(given))
     kind = type(result)
     if kind is Active:

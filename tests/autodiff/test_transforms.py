@@ -430,3 +430,57 @@ def test_writes_in_a_loop_do_not_copy() -> None:
         return s.sum()
 
     np.testing.assert_array_equal(ag.grad(f)(np.ones(2_000)), np.full(2_000, 2.0))
+
+
+# -- memory against time -----------------------------------------------------------------------------------
+
+
+def test_checkpoint() -> None:
+    runs = []
+
+    @ag.checkpoint
+    def layer(w: Any, x: Any) -> Any:
+        runs.append(1)
+        return np.tanh(w * x) + w
+
+    def loss(w: Any) -> Any:
+        y = X
+        for _ in range(3):
+            y = layer(w, y)
+        return y.sum()
+
+    plain = ag.grad(lambda w: np.sum(np.tanh(w * (np.tanh(w * (np.tanh(w * X) + w)) + w)) + w))
+    np.testing.assert_allclose(ag.grad(loss)(0.3), plain(0.3))
+    assert len(runs) == 6
+    np.testing.assert_allclose(ag.grad(ag.grad(loss))(0.3), ag.grad(plain)(0.3))
+    np.testing.assert_allclose(ag.jvp(loss, (0.3,), (2.0,))[1], 2 * plain(0.3))
+
+
+def test_checkpoint_refuses_captured_followed_values() -> None:
+    def loss(w: Any) -> Any:
+        return ag.checkpoint(lambda x: x * w)(X).sum() + ag.checkpoint(lambda x: x * w)(w)
+
+    with pytest.raises(ag.GradientError, match="no argument"):
+        ag.grad(loss)(0.3)
+
+
+def test_plain_arrays_may_change_after_use() -> None:
+    buffer = np.array([1.0, 2.0, 3.0])
+
+    def f(x: Any) -> Any:
+        total = 0.0
+        for _ in range(3):
+            total = total + (x * buffer).sum()
+            buffer[:] = buffer * 2
+        return total
+
+    np.testing.assert_array_equal(ag.grad(f)(X), 7 * np.array([1.0, 2.0, 3.0]))
+
+
+def test_control_flow_by_hand() -> None:
+    def f(x: Any) -> Any:
+        y = ag.while_loop(lambda k, y: k < 3, lambda k, y: (k + 1, y * x), (0, 1.0))[1]
+        y = ag.for_loop([1, 2], lambda item, y: y + item * x, (y,))
+        return ag.cond(y > 0, lambda y: y * 2, lambda y: y, (y,))
+
+    assert ag.grad(f)(2.0) == 2 * (3 * 4.0 + 3)
