@@ -10,7 +10,7 @@ from runtime.boxes import Cell, bound
 from runtime.errors import GuardError
 from runtime.types import Type, describes, same_static
 
-__all__ = ["bound", "catches", "check_same", "expect", "make_function", "unpack"]
+__all__ = ["bound", "catches", "check_same", "expect", "list_of", "make_function", "unpack"]
 
 
 def catches(classes: Any, error: BaseException) -> bool:
@@ -52,6 +52,11 @@ def _counts_in_message() -> bool:
     except ValueError as error:
         return "got" in str(error)
     return False
+
+
+def list_of(*items: Any) -> list[Any]:
+    """A new list of the arguments."""
+    return list(items)
 
 
 def make_function(

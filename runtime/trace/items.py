@@ -11,12 +11,13 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from runtime import pyops
 from runtime.errors import ConcreteValueError, Untraceable
 from runtime.trace import outside
 from runtime.trace.core import Trace, is_static
 from runtime.trace.doubts import doubt, doubt_inside, is_callback
 from runtime.trace.heap import ANY, Loaded, Namespace
-from runtime.trace.values import Object, Tensor, Traced, describe, known_class
+from runtime.trace.values import Object, Star, Tensor, Traced, describe, known_class
 from runtime.types import (
     OBJECT,
     WEAK_INT,
@@ -41,6 +42,16 @@ def new_list(trace: Trace, items: Sequence[Any]) -> Any:
     made = trace.wrap(value, fresh=True)
     know_list(trace, made, items)
     return made
+
+
+def starred_list(trace: Trace, items: Sequence[Any]) -> Any:
+    """A new list of the items, some of which are spread at run time."""
+    spread = tuple(i for i, item in enumerate(items, 1) if isinstance(item, Star))
+    plain = [item.value if isinstance(item, Star) else item for item in items]
+    value = trace.emit("py.call", [pyops.list_of, *plain], type=ObjectType(list), attrs={"starred": spread})
+    assert value is not None
+    doubt(trace, *(item.value for item in items if isinstance(item, Star)))
+    return trace.wrap(value, fresh=True)
 
 
 def know_list(trace: Trace, handle: Traced, items: Sequence[Any]) -> None:
@@ -313,6 +324,8 @@ def _joined(types: list[Type]) -> Type:
 
 def unpack(trace: Trace, value: Any, before: int, after: int | None) -> Any:
     """The items of an unpacking assignment: tuple of `before` (and a list and `after`) trace values."""
+    if isinstance(value, (tuple, list)) and any(isinstance(i, Star) for i in value):
+        value = starred_list(trace, value)
     if not isinstance(value, Traced):
         items = list(value) if isinstance(value, (tuple, list, range, str)) else None
     else:
