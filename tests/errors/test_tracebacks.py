@@ -47,7 +47,8 @@ def described(error: BaseException | None, depth: int = 99) -> object:
     """Everything of an error that a user can see; depth: how many of its innermost frames."""
     if error is None:
         return None
-    return (type(error), str(error), repr(error.args), getattr(error, "__notes__", None), error.__suppress_context__,
+    notes = getattr(error, "__notes__", None)
+    return (type(error), str(error), repr(error.args), notes, error.__suppress_context__,
             frames(error)[-depth:], described(error.__cause__, 1), described(error.__context__, 1))
 
 
