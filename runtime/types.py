@@ -49,6 +49,18 @@ class WeakType:
 
 
 @dataclasses.dataclass(frozen=True)
+class NumberType:
+    """A number of one of several kinds: `s` after `s = 0.0; for e in x: s = s + e` is a Python float where x
+    is empty and a NumPy scalar where it isn't.  kinds: weak types, then NumPy scalars, by name.
+    """
+
+    kinds: tuple[WeakType | ArrayType, ...]
+
+    def __str__(self) -> str:
+        return "|".join(map(str, self.kinds))
+
+
+@dataclasses.dataclass(frozen=True)
 class TupleType:
     """An exact tuple, or an instance of a namedtuple class, of known length."""
 
@@ -109,7 +121,8 @@ class MaybeUnbound:
         return f"unbound|{self.type}"
 
 
-Type = Union[ArrayType, WeakType, TupleType, ObjectType, StaticType, UnboundType, MaybeUnbound]
+Type = Union[ArrayType, WeakType, NumberType, TupleType, ObjectType, StaticType, UnboundType, MaybeUnbound]
+MAX_KINDS = 4  # a number of more kinds is any object
 OBJECT = ObjectType()
 UNBOUND = UnboundType()
 WEAK_BOOL, WEAK_INT, WEAK_FLOAT, WEAK_COMPLEX = map(WeakType, ("bool", "int", "float", "complex"))
@@ -221,6 +234,8 @@ def describes(t: Type, value: Any) -> bool:
         return same_static(t.value, value)
     if isinstance(t, WeakType):
         return type(value).__name__ == t.kind
+    if isinstance(t, NumberType):
+        return any(describes(kind, value) for kind in t.kinds)
     if isinstance(t, ObjectType):
         return t.cls is None or type(value) is t.cls
     if isinstance(t, TupleType):
@@ -255,6 +270,9 @@ def join(a: Type, b: Type) -> Type:
     a, b = static_or_weak(a), static_or_weak(b)
     if a == b:
         return a
+    if _kinds(a) and _kinds(b):
+        kinds = sorted({*_kinds(a), *_kinds(b)}, key=lambda k: (isinstance(k, ArrayType), str(k)))
+        return NumberType(tuple(kinds)) if len(kinds) <= MAX_KINDS else OBJECT
     if isinstance(a, TupleType) and isinstance(b, TupleType):
         if a.cls is b.cls and len(a.items) == len(b.items):
             return TupleType(tuple(map(join, a.items, b.items)), a.cls)
@@ -273,6 +291,15 @@ def join(a: Type, b: Type) -> Type:
     return OBJECT
 
 
+def _kinds(t: Type) -> tuple[WeakType | ArrayType, ...]:
+    """The kinds of number that a value of the type may be; none if it may be anything else."""
+    if isinstance(t, NumberType):
+        return t.kinds
+    if isinstance(t, WeakType) or (isinstance(t, ArrayType) and t.scalar and t.dtype.kind in "biufc"):
+        return (t,)
+    return ()
+
+
 def numeric(t: Type) -> bool:
     """Whether values of `t` are arrays, NumPy scalars or Python numbers."""
-    return isinstance(t, (ArrayType, WeakType)) or (isinstance(t, StaticType) and type(t.value) in WEAK_OF)
+    return isinstance(t, (ArrayType, WeakType, NumberType)) or (isinstance(t, StaticType) and type(t.value) in WEAK_OF)

@@ -16,7 +16,7 @@ from runtime.ir.effects import effect_of, removable
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.opdef import PURE, OpDef
 from runtime.ir.parts import Try, With
-from runtime.types import ArrayType, StaticType, TupleType, Type, WeakType
+from runtime.types import ArrayType, NumberType, StaticType, TupleType, Type, WeakType
 
 # Ops that only hold references to their operands: no contents are read.
 _HOLDERS = frozenset({"py.tuple", "py.slice", "py.is", "py.function"})
@@ -172,7 +172,7 @@ def _immutable(t: Type) -> bool:
         return t.scalar
     if isinstance(t, TupleType):
         return all(map(_immutable, t.items))
-    return isinstance(t, (WeakType, StaticType))
+    return isinstance(t, (WeakType, NumberType, StaticType))
 
 
 class Loop:

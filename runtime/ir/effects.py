@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from runtime.ir.graph import Node
 from runtime.ir.opdef import EFFECT, PURE, WRITE, OpDef
-from runtime.types import ArrayType, ObjectType, StaticType, TupleType, Type, WeakType
+from runtime.types import ArrayType, NumberType, ObjectType, StaticType, TupleType, Type, WeakType
 
 _RANK = {PURE: 0, WRITE: 1, EFFECT: 2}
 # Ops that only hold references to their operands and run none of their code.
@@ -36,7 +36,7 @@ def tame(t: Type) -> bool:
         return t.cls in _TAME
     if isinstance(t, TupleType):
         return all(map(tame, t.items))
-    return isinstance(t, (ArrayType, WeakType, StaticType))
+    return isinstance(t, (ArrayType, WeakType, NumberType, StaticType))
 
 
 def effect_of(node: Node, table: Mapping[str, OpDef]) -> str:
@@ -47,7 +47,7 @@ def effect_of(node: Node, table: Mapping[str, OpDef]) -> str:
             return EFFECT
         return max(inner, key=_RANK.__getitem__, default=PURE) if node.op == "cond" else EFFECT
     row = table[node.op]
-    if node.op == "py.getattr" and isinstance(node.inputs[0].type, (ArrayType, WeakType)):
+    if node.op == "py.getattr" and isinstance(node.inputs[0].type, (ArrayType, WeakType, NumberType)):
         return PURE
     if row.effect != PURE or node.op in _HOLDERS:
         return row.effect

@@ -40,6 +40,7 @@ from runtime.types import (
     WEAK_BOOL,
     ArrayType,
     MaybeUnbound,
+    NumberType,
     ObjectType,
     StaticType,
     TupleType,
@@ -67,7 +68,16 @@ _MADE: dict[str, Any] = {
     "unbound": UnboundMarker,
 }
 _SINGLETONS = {"None": None, "True": True, "False": False, "NotImplemented": NotImplemented}
-_TYPE_CLASSES = (ArrayType, WeakType, TupleType, ObjectType, StaticType, UnboundType, MaybeUnbound)
+_TYPE_CLASSES = (
+    ArrayType,
+    WeakType,
+    NumberType,
+    TupleType,
+    ObjectType,
+    StaticType,
+    UnboundType,
+    MaybeUnbound,
+)
 # Words with a meaning of their own where an operand may stand; no value is given one of these names.
 RESERVED = frozenset(
     {
@@ -170,6 +180,8 @@ class LiteralWriter:
             return text if t.item is None else f"{text} of {self.type_text(t.item)}"
         if isinstance(t, StaticType):
             return f"={self.literal(t.value)}"
+        if isinstance(t, NumberType):
+            return "|".join(map(self.type_text, t.kinds))
         if isinstance(t, MaybeUnbound):
             return f"unbound|{self.type_text(t.type)}"
         return "unbound" if isinstance(t, UnboundType) else t.kind
@@ -342,6 +354,19 @@ class LiteralReader:
 
     def trace_type(self, scan: Scanner) -> Type:
         """The trace type that stands here."""
+        found = self._one_type(scan)
+        if not isinstance(found, (WeakType, ArrayType)) or not scan.take("|"):
+            return found
+        kinds = [found]
+        while True:
+            kind = self._one_type(scan)
+            if not isinstance(kind, (WeakType, ArrayType)):
+                scan.fail("only numbers can be of several kinds")
+            kinds.append(kind)
+            if not scan.take("|"):
+                return NumberType(tuple(kinds))
+
+    def _one_type(self, scan: Scanner) -> Type:
         if scan.take("="):
             return StaticType(self.literal(scan))
         if scan.at("("):

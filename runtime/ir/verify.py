@@ -20,6 +20,7 @@ from runtime.ir.text import node_text, print_graph, region_labels
 from runtime.types import (
     ArrayType,
     MaybeUnbound,
+    NumberType,
     ObjectType,
     StaticType,
     TupleType,
@@ -49,6 +50,10 @@ def includes(wide: Type, narrow: Type) -> bool:
         return isinstance(narrow, UnboundType) or includes(wide.type, inner)
     if isinstance(narrow, (UnboundType, MaybeUnbound)):
         return False
+    if isinstance(narrow, NumberType):
+        return all(includes(wide, kind) for kind in narrow.kinds)
+    if isinstance(wide, NumberType):
+        return any(includes(kind, narrow) for kind in wide.kinds)
     if isinstance(wide, ObjectType):
         return wide.cls is None or wide.cls is class_of(narrow)
     if isinstance(wide, TupleType) and isinstance(narrow, TupleType):

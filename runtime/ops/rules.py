@@ -17,7 +17,18 @@ from typing import Any, Union, cast
 import numpy as np
 
 from runtime.ir.opdef import OpDef
-from runtime.types import OBJECT, WEAK_INT, ArrayType, StaticType, TupleType, Type, WeakType, type_of
+from runtime.types import (
+    OBJECT,
+    WEAK_INT,
+    ArrayType,
+    NumberType,
+    StaticType,
+    TupleType,
+    Type,
+    WeakType,
+    join,
+    type_of,
+)
 
 Shape = Union[tuple[Union[int, None], ...], None]
 Rule = Callable[..., Type]
@@ -46,16 +57,29 @@ def exact(rule: Rule) -> Rule:
 
     A rule asks NumPy by running it on tiny operands; what that raises, the run-time call raises too, and
     a call that matches no signature likewise, so any exception here means just that no type is known.
+    A number of several kinds gives what any of them gives.
     """
 
     @functools.wraps(rule)
     def total(*operands: Type, **keywords: Type) -> Type:
+        for k, t in enumerate(operands):
+            if isinstance(t, NumberType):
+                rest = operands[k + 1 :]
+                return join_all([total(*operands[:k], kind, *rest, **keywords) for kind in t.kinds])
+        for name, t in keywords.items():
+            if isinstance(t, NumberType):
+                return join_all([total(*operands, **{**keywords, name: kind}) for kind in t.kinds])
         try:
             return rule(*operands, **keywords)
         except Exception:  # see above
             return OBJECT
 
     return total
+
+
+def join_all(types: Sequence[Type]) -> Type:
+    """The least type that describes values of all of them."""
+    return functools.reduce(join, types)
 
 
 def any_value(*_: Type, **__: Type) -> Type:

@@ -340,7 +340,8 @@ def _view_type(t: ArrayType, name: str) -> Type | None:
 
 def _number_attr(trace: Trace, x: Tensor, name: str) -> Any:
     cls = known_class(x)
-    assert cls is not None
+    if cls is None:  # a number of several kinds
+        return trace.record("py.getattr", [x, name])
     kind = getattr(cls, name, None)
     if callable(kind):
         return Method(x, name)

@@ -33,6 +33,7 @@ from runtime.types import (
     WEAK_FLOAT,
     WEAK_INT,
     ArrayType,
+    NumberType,
     ObjectType,
     StaticType,
     Type,
@@ -374,7 +375,7 @@ def run_time_call(
         doubt_inside(trace, *args, *kwargs.values())
         return result
     if isinstance(target, types.BuiltinFunctionType) and getattr(target, "__module__", None) == "math":
-        if all(isinstance(trace.type_of(a), (WeakType, ArrayType)) or is_static(a) for a in args):
+        if all(isinstance(trace.type_of(a), (WeakType, ArrayType, NumberType)) or is_static(a) for a in args):
             claim = WEAK_INT if target in _MATH_INT else WEAK_BOOL if target in _MATH_BOOL else WEAK_FLOAT
             if getattr(target, "__name__", "") in ("modf", "frexp", "prod", "fsum", "sumprod", "dist"):
                 claim = OBJECT

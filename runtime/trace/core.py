@@ -29,6 +29,7 @@ from runtime.types import (
     UNBOUND,
     ArrayType,
     MaybeUnbound,
+    NumberType,
     ObjectType,
     StaticType,
     TupleType,
@@ -224,7 +225,7 @@ class Trace:
             return result
         cls = t.cls if isinstance(t, ObjectType) else None
         facts = Facts(self, value, t, Identity(cls, fresh), example, path)
-        return Tensor(facts) if isinstance(t, (ArrayType, WeakType)) else Object(facts)
+        return Tensor(facts) if isinstance(t, (ArrayType, WeakType, NumberType)) else Object(facts)
 
     def constant(self, value: Any, path: Path | None = None, kind: type | None = None) -> Object:
         """The handle of a Python object that is itself a constant of the graph (a class, a function).

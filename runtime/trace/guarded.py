@@ -43,7 +43,7 @@ from runtime.trace.regions import (
     trace_arm,
 )
 from runtime.trace.values import Object, known_class
-from runtime.types import OBJECT, ArrayType, Type, WeakType
+from runtime.types import OBJECT, ArrayType, NumberType, Type, WeakType
 
 Handler = tuple[Any, Callable[..., Any]]  # what gives the classes (None: everything), what to do
 _LOCKS = (type(threading.Lock()), type(threading.RLock()))
@@ -257,6 +257,6 @@ def _entered(trace: Trace, manager: Any, maker: Any, inputs: tuple[Operand, ...]
     if maker is contextlib.nullcontext and len(inputs) == 1:
         given = inputs[0]
         static = isinstance(given, Const) and is_static(given.value)
-        if static or isinstance(given.type, (ArrayType, WeakType)):
+        if static or isinstance(given.type, (ArrayType, WeakType, NumberType)):
             return trace.wrap(given)
     return True if known_class(manager) in _LOCKS else trace.wrap(param)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from runtime.errors import Untraceable
 from runtime.trace.core import Trace
-from runtime.types import ArrayType, MaybeUnbound, ObjectType, Type, WeakType, static_or_weak
+from runtime.types import ArrayType, MaybeUnbound, NumberType, ObjectType, Type, WeakType, static_or_weak
 
 
 def note_join(trace: Trace, name: str, joined: Type, types: Sequence[Type]) -> None:
@@ -39,7 +39,7 @@ def _is_any(t: Type) -> bool:
 
 def _is_number(t: Type) -> bool:
     t = static_or_weak(t)
-    return _is_any(t) or isinstance(t, WeakType) or (isinstance(t, ArrayType) and t.scalar)
+    return _is_any(t) or isinstance(t, (WeakType, NumberType)) or (isinstance(t, ArrayType) and t.scalar)
 
 
 def in_words(t: Type) -> str:

@@ -29,6 +29,7 @@ from runtime.types import (
     OBJECT,
     ArrayType,
     MaybeUnbound,
+    NumberType,
     ObjectType,
     StaticType,
     TupleType,
@@ -75,7 +76,7 @@ def template(trace: Trace, x: Any) -> Template:
         return Group(tuple(template(trace, i) for i in x), type(x))
     if isinstance(x, Traced):
         t = x._facts.type
-        return Hole(t) if isinstance(t, (ArrayType, WeakType)) else Fixed(x)
+        return Hole(t) if isinstance(t, (ArrayType, WeakType, NumberType)) else Fixed(x)
     return Fixed(x)
 
 
