@@ -189,14 +189,15 @@ def opaque(cls: type) -> bool:
     return type(cls.__getattribute__) is _types.FunctionType
 
 
-def is_namedtuple(cls: type) -> bool:
+def is_namedtuple(cls: type, again: bool = False) -> bool:
     """Whether values of `cls` are made by namedtuple and are nothing but tuples with names and methods.
 
-    Classes that change what a tuple does, compute attributes or let instances have some are objects."""
+    Classes that change what a tuple does, compute attributes or let instances have some are objects.
+    again: look anew, in case the class was changed since it was first seen."""
     if not issubclass(cls, tuple) or cls is tuple:
         return False
     found = _NAMEDTUPLES.get(cls)
-    if found is None:
+    if found is None or again:
         found = _NAMEDTUPLES[cls] = (
             isinstance(getattr(cls, "_fields", None), tuple) and cls.__dictoffset__ == 0 and type(cls) is type
             and all(map(_harmless, named_extras(cls).items()))
@@ -208,16 +209,20 @@ def named_extras(cls: type) -> dict[str, Any]:
     """What a namedtuple's class has besides what namedtuple gives it."""
     fields: tuple[str, ...] = getattr(cls, "_fields", ())
     entries = {name: value for c in reversed(cls.__mro__[:-2]) for name, value in vars(c).items()}
-    return {name: v for name, v in entries.items() if name not in _NAMEDTUPLE_OWN and name not in fields}
+    own = (*_NAMEDTUPLE_OWN, *fields)
+    return {name: v for name, v in entries.items() if name not in own and not _from_namedtuple(v)}
+
+
+def _from_namedtuple(value: Any) -> bool:
+    function = getattr(value, "__func__", value)
+    module = getattr(function, "__globals__", {}).get("__name__", "")
+    return module == "collections" or module.startswith("namedtuple_")
 
 
 def _harmless(entry: tuple[str, Any]) -> bool:
     name, value = entry
     if isinstance(value, (_types.FunctionType, staticmethod, classmethod)):
-        function = getattr(value, "__func__", value)
-        module = getattr(function, "__globals__", {}).get("__name__", "")
-        made = module == "collections" or module.startswith("namedtuple_")
-        return made or not (name.startswith("__") and name.endswith("__"))
+        return not (name.startswith("__") and name.endswith("__"))
     return isinstance(value, (int, float, complex, str, bytes, type(None)))
 
 

@@ -78,7 +78,7 @@ def call(trace: Trace, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
         target = example
     elif isinstance(f, Tensor):
         return run_time_call(trace, f, args, kwargs)
-    if isinstance(target, types.MethodType) and (isinstance(target.__self__, Traced) or is_static(target.__self__)):
+    if isinstance(target, types.MethodType) and (isinstance(target.__self__, (Traced, tuple)) or is_static(target.__self__)):
         return call(trace, target.__func__, (target.__self__, *args), kwargs)
     special = BUILTINS.get(target) if isinstance(target, (types.BuiltinFunctionType, type)) else None
     if special is not None:

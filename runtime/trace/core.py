@@ -84,6 +84,15 @@ def is_unique(x: Any) -> bool:
     return x is None or x == () or isinstance(x, _UNIQUE)
 
 
+def _holds_traced(function: types.FunctionType) -> bool:
+    """Whether a function that was made while tracing, by code that wasn't converted, captured a handle."""
+    held = [*(function.__defaults__ or ())]
+    for cell in function.__closure__ or ():
+        with contextlib.suppress(ValueError):
+            held.append(cell.cell_contents)
+    return any(isinstance(x, Traced) or isinstance(x, tuple) and not is_static(x) for x in held)
+
+
 class Trace:
     """One graph under construction.
 
@@ -261,9 +270,9 @@ class Trace:
         if isinstance(x, slice):
             return self._node("py.slice", [x.start, x.stop, x.step])
         if isinstance(x, types.FunctionType):
-            return self._function_operand(x)
+            return self._function_operand(x) if self.is_generated(x) or _holds_traced(x) else Const(x)
         if isinstance(x, types.MethodType):
-            if not isinstance(x.__self__, Traced) and not is_static(x.__self__):
+            if not isinstance(x.__self__, (Traced, tuple)) and not is_static(x.__self__):
                 return Const(x)  # a method of an object of the outside world, a random stream for one
             return self._node(
                 "py.call", [types.MethodType, x.__func__, x.__self__], ObjectType(types.MethodType)

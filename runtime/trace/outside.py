@@ -11,6 +11,7 @@ from __future__ import annotations
 import types
 from typing import Any
 
+from runtime.errors import Untraceable
 from runtime.ir.graph import Const, Value
 from runtime.trace.core import Trace, is_static
 from runtime.trace.heap import CLEAN, UNKNOWN
@@ -73,6 +74,8 @@ def changes(trace: Trace, path: Path) -> bool:
 
 def guard_namedtuple(trace: Trace, cls: type) -> None:
     """The methods and constants of a namedtuple's class stay what they are: Python finds them while tracing."""
+    if not is_namedtuple(cls, again=True):
+        raise Untraceable(f"{cls.__qualname__} was given attributes that tuples don't have", span=trace.span())
     for name, value in named_extras(cls).items():
         path = Path((cls,)) / ("attr", name)
         if isinstance(value, classmethod):

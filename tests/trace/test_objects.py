@@ -1,0 +1,376 @@
+"""Lists, dicts and objects under ag.function: every way to reach and change them gives what plain Python gives."""
+from __future__ import annotations
+
+import collections
+import functools
+import heapq
+import operator
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autograph as ag
+from tests.trace.scenarios import See, check
+
+V1, V2 = np.float64(1), np.float64(2)
+
+
+class Point:
+    """A plain object with methods whose names arrays and lists have, too."""
+
+    kind = 1
+
+    def __init__(self, x: Any) -> None:
+        self.x, self.items = x, [x]
+
+    def append(self, x: Any) -> Any:
+        self.items.append(x)
+        print("append", x)
+        return self
+
+
+class Loud:
+    """Every operator leaves a trace in `n`."""
+
+    def __init__(self, v: Any) -> None:
+        self.v, self.n = v, 0
+
+    def __bool__(self) -> bool:
+        self.n += 10
+        return bool(self.v > 0)
+
+    def __len__(self) -> int:
+        self.n += 1
+        return int(self.v)
+
+    def __iter__(self) -> Any:
+        self.n += 100
+        yield from range(int(self.v))
+        self.n += 100
+
+    def __eq__(self, other: object) -> bool:
+        self.n += 1000
+        return True
+
+    def __hash__(self) -> int:
+        self.n += 10000
+        return 1
+
+    def __add__(self, other: Any) -> Any:
+        self.n += 2
+        return self.v
+
+    def __repr__(self) -> str:
+        self.n += 3
+        return "loud"
+
+
+class Watched:
+    """A property, a descriptor, a cached property, and attributes made up on the way."""
+
+    class Reading:
+        def __get__(self, instance: Any, owner: Any) -> Any:
+            if instance is None:
+                return self
+            instance.reads += 1
+            return instance.reads
+
+    reading = Reading()
+
+    def __init__(self) -> None:
+        self.reads = 0
+
+    @property
+    def twice(self) -> Any:
+        self.reads += 10
+        return self.reads * 2
+
+    @twice.setter
+    def twice(self, value: Any) -> None:
+        self.reads = value
+
+    @functools.cached_property
+    def once(self) -> Any:
+        self.reads += 100
+        return self.reads
+
+
+class Secretive:
+    """Looking at it at all is counted."""
+
+    def __init__(self) -> None:
+        object.__setattr__(self, "looks", 0)
+
+    def __getattribute__(self, name: str) -> Any:
+        if name != "looks":
+            object.__setattr__(self, "looks", object.__getattribute__(self, "looks") + 1)
+        return object.__getattribute__(self, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, [value])
+
+
+def aliased_arguments(function: Any, see: See) -> None:
+    @function
+    def f(a, b):
+        n = len(b)
+        a.append(5)
+        s = b[0]
+        a[0] = 7
+        return n, len(b), s, b[0], b is a
+
+    x, y = [1, 2], [3]
+    for a, b in ((x, y), (x, x), (y, y)):
+        see.run(f, a, b)
+
+
+def c_functions_change_what_they_are_handed(function: Any, see: See) -> None:
+    @function
+    def f(h, v):
+        n, own = len(h), [4]
+        heapq.heappush(h, v)
+        heapq.heappush(own, v)
+        a, b = h[0], len(own)
+        operator.setitem(h, 0, -1)
+        operator.iadd(own, [v])
+        random.shuffle(h)
+        return n, a, b, len(h), min(h), len(own), own
+
+    see.run(f, [], 3.0)
+    see.run(f, [1.0, 2.0], np.float64(0.5))
+
+
+def sorting_calls_back(function: Any, see: See) -> None:
+    @function
+    def f(a):
+        seen = []
+
+        def key(x):
+            seen.append(x)
+            return -x
+
+        a.sort(key=key)
+        n = len(seen)
+        largest = max(a, key=lambda x: seen.append(x) or x)
+        return n, len(seen), seen, largest
+
+    see.run(f, [1, 2, 3])
+    see.run(f, [4.0, 5.0])
+
+
+def dict_changes_while_iterated(function: Any, see: See) -> None:
+    @function
+    def grows(v):
+        d = {"a": v, "b": 2}
+        for k in d:
+            d[k + "x"] = v
+
+    @function
+    def grows_by_items(v):
+        d = {"a": v}
+        for _k, _x in d.items():
+            d["c"] = v
+
+    @function
+    def order(v):
+        d = {"a": 1, "b": v, "c": 3}
+        keys = d.keys()
+        d["a"] = v
+        d.pop("b")
+        d["b"] = 0
+        return list(d), list(keys), d.setdefault("z", v), len(keys), d.popitem(), list(d.values())
+
+    for v in (1, V1):
+        for f in (grows, grows_by_items, order):
+            see.run(f, v)
+
+
+def operators_of_objects_run_code(function: Any, see: See) -> None:
+    @function
+    def f(p, v):
+        q = Loud(v)
+        out = []
+        for x in (p, q):
+            out.append(x.n)
+            out.append(1 if x else 0)
+            out.append(x.n)
+            out.append(len(x))
+            out.append(x.n)
+            out.append(x + 1)
+            out.append(x.n)
+            out.append([x] == [p])
+            out.append(x.n)
+            out.append({x: 1} and x.n)
+            out.append(str([x]))
+            out.append(x.n)
+            for i in x:
+                out.append(x.n + i)
+            first, *_rest = x
+            out.append(x.n)
+        return out
+
+    see.run(f, Loud(2), 3)
+    see.run(f, Loud(V2), V1)
+
+
+def methods_named_like_those_of_lists(function: Any, see: See) -> None:
+    @function
+    def f(p, v):
+        q = Point(v)
+        q.append(1).append(v)
+        p.append(v)
+        return len(p.items), p.items[-1], q.items
+
+    see.run(f, Point(1), 2)
+    see.run(f, Point(1.0), V2)
+
+
+def special_attributes(function: Any, see: See) -> None:
+    @function
+    def f(p, v):
+        Point.__init__(p, v)
+        return p.__class__.__name__, p.__class__ is Point, p.x, p.__doc__, type(p).__name__, p.items.__len__()
+
+    for v in (1, V1, np.ones(2)):
+        see.run(f, Point(0), v)
+
+
+def attributes_that_are_computed(function: Any, see: See) -> None:
+    @function
+    def f(w, v):
+        q = Watched()
+        out = []
+        for x in (w, q):
+            out += [x.reads, x.reading, x.reads, x.twice, x.reads, x.once, x.once, x.reads]
+            x.twice = v
+            out.append(x.reads)
+        return out
+
+    w = Watched()
+    for v in (1, 2, V2):
+        see.run(f, w, v)
+        see.run(f, Watched(), v)
+
+
+def looking_is_counted(function: Any, see: See) -> None:
+    @function
+    def f(s, v):
+        a = s.looks
+        s.x = v
+        b = s.x
+        return a, b, s.looks
+
+    for v in (1, V1):
+        see.run(f, Secretive(), v)
+
+
+def class_changes_inside_and_between(function: Any, see: See) -> None:
+    class Sub(Point):
+        def get(self):
+            return self.kind
+
+        @classmethod
+        def make(cls, x):
+            return cls(x)
+
+        @property
+        def double(self):
+            return self.x * 2
+
+    @function
+    def f(p, v):
+        a = p.kind, p.get(), p.double, p.make(v).x
+        Sub.kind = v
+        b = p.kind
+        p.kind = -1
+        c = p.kind
+        del p.kind
+        Sub.get = lambda self: "new"
+        return a, b, c, p.kind, p.get()
+
+    for v in (3, 4, V1):
+        see.run(f, Sub(1), v)
+    Sub.get = lambda self: "outside"
+    see.run(f, Sub(1), 3)
+    Sub.double = property(lambda self: "property")  # type: ignore[assignment,method-assign]
+    see.run(f, Sub(1), 3)
+    Sub.make = classmethod(lambda cls, x: Point(0))  # type: ignore[assignment,method-assign]
+    see.run(f, Sub(1), 3)
+
+
+def namedtuples(function: Any, see: See) -> None:
+    base = collections.namedtuple("base", "a b")
+
+    class Slim(base):
+        __slots__ = ()
+        k = 3
+
+        def total(self):
+            return self.a + self.b + self.k
+
+    class Fat(base):
+        @property
+        def p(self):
+            print("p")
+            return self.a
+
+    @function
+    def f(t, u, v):
+        u.extra = v
+        return t.total(), t.k, u.p, u.extra, t._replace(a=v), Slim(v, 1).total()
+
+    for v in (1, V1):
+        see.run(f, Slim(1, 2), Fat(3, 4), v)
+        Slim.k = Slim.k + 1
+    Slim.total = lambda self: "new"  # type: ignore[method-assign]
+    see.run(f, Slim(1, 2), Fat(3, 4), 1)
+
+
+def setattr_by_computed_name(function: Any, see: See) -> None:
+    @function
+    def f(p, q, name, v):
+        a = p.x, q.x
+        setattr(p, name, v)
+        b = p.x, q.x
+        object.__setattr__(q, "x", v + 1)
+        c = p.x, q.x
+        delattr(p, name)
+        return a, b, c, hasattr(p, name), getattr(q, "x", None)
+
+    p = Point(1)
+    see.run(f, p, Point(2), "x", 5)
+    see.run(f, Point(3), Point(2), "y", V2)
+    see.run(f, p, p, "y", V2)
+
+
+def starred_displays(function: Any, see: See) -> None:
+    @function
+    def f(x, a):
+        y, *t = [x, *a]
+        t.append(y)
+        return y, t
+
+    see.run(f, 1, list(range(40)))
+    see.run(f, 1, [])
+
+
+SCENARIOS = [v for v in list(globals().values()) if getattr(v, "__code__", None) and v.__code__.co_varnames[:2] == ("function", "see")]
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.__name__)
+def test_what_plain_python_does(scenario: Any) -> None:
+    check(scenario)
+
+
+def test_long_lists_are_not_guarded_item_by_item() -> None:
+    @ag.function
+    def f(l):
+        total = 0
+        for e in l:
+            total += e
+        return total
+
+    assert f(list(range(1000))) == 499500 and f(list(range(5))) == 10 and f([1.5]) == 1.5
+    assert len(f.traces) == 1 and len(f.get_concrete_function([1]).guards) < 4

@@ -1,0 +1,275 @@
+"""What lies outside the call: globals, captured variables, modules, defaults; changed between calls and inside them."""
+from __future__ import annotations
+
+import functools
+import sys
+import types
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autograph as ag
+from tests.trace.scenarios import See, check
+
+V1, V2 = np.float64(1), np.float64(2)
+me = sys.modules[__name__]
+rate: Any = 1.0
+count: Any = 0
+
+
+def bump() -> Any:
+    global count
+    count += 1
+    return count
+
+
+@ag.do_not_convert
+def bump_unseen() -> None:
+    global count, rate
+    count += 10
+    rate = rate * 2
+
+
+def helper(x: Any) -> Any:
+    return x + 1
+
+
+def numbers_become_other_things(function: Any, see: See) -> None:
+    global rate
+
+    @function
+    def f(x):
+        return x * rate
+
+    for value in (1.0, 2.0, 2.0, 3, np.float64(4), np.ones(2), "s", 4.0, 5.0):
+        rate = value
+        see.run(f, 2)
+
+
+def changed_inside_by_every_way(function: Any, see: See) -> None:
+    global rate, count
+    rate, count = 1.0, 0
+    setattr(me, "helper", globals()["kept_helper"])
+
+    @function
+    def f(x):
+        global rate, count
+        a = rate, count, helper(x)
+        rate = rate + x
+        b = rate, bump(), count
+        bump_unseen()
+        c = rate, count
+        me.rate = 77
+        me.helper = lambda y: y * 100
+        d = rate, me.rate, helper(x)
+        setattr(me, "count", 50)
+        me.count += 1
+        return a, b, c, d, count
+
+    for x in (1, 2, V2):
+        see.run(f, x)
+        see(rate, count)
+        setattr(me, "helper", globals()["kept_helper"])
+
+
+kept_helper = helper
+
+
+def captured_by_several(function: Any, see: See) -> None:
+    n, total, array = 0, 1.0, np.zeros(2)
+
+    def inc(k=1):
+        nonlocal n, total, array
+        n += k
+        total = total * 2
+        array = array + 1
+        return n
+
+    def get():
+        return n
+
+    def both():
+        x = n
+        inc()
+        return x, n, total
+
+    @ag.do_not_convert
+    def unseen():
+        nonlocal n
+        n += 100
+
+    @function
+    def f(x):
+        a = n
+        inc()
+        b = get()
+        unseen()
+        c = n, get(), both()
+        if x > 1:
+            inc(5)
+        for i in range(3):
+            inc(i)
+        return a, b, c, n, total, array
+
+    for x in (1, 2, 2, V2):
+        see.run(f, x)
+        see(n)
+
+
+def defaults_and_code_are_exchanged(function: Any, see: See) -> None:
+    def inner(x, k=[1]):  # noqa: B006
+        k[0] += 1
+        return x + k[0]
+
+    @function
+    def f(x):
+        return inner(x) + inner(x)
+
+    see.run(f, 1)
+    see.run(f, 1)
+    inner.__defaults__ = ([100],)
+    see.run(f, 1)
+    inner.__code__ = (lambda x, k=0: x - 1).__code__
+    see.run(f, 1)
+
+
+def bound_methods_of_lists(function: Any, see: See) -> None:
+    held: list[Any] = []
+    push = held.append
+
+    @function
+    def f(x, p):
+        n = len(held)
+        push(x)
+        m = len(held)
+        p(x)
+        return n, m, len(held), held[-1]
+
+    for x in (1, V1):
+        see.run(f, x, held.append)
+        see.run(f, x, [].append)
+        see.run(f, x, held.append)
+
+
+def wrappers_and_function_attributes(function: Any, see: See) -> None:
+    def counted(f):
+        @functools.wraps(f)
+        def w(*args):
+            w.calls += 1
+            print("before", w.calls)
+            return f(*args)
+
+        w.calls = 0
+        return w
+
+    @counted
+    def inner(x):
+        return x + 1
+
+    @function
+    @counted
+    def f(x):
+        inner.calls += 10
+        return inner(x), inner.calls
+
+    for x in (1, 2, V1, 3):
+        see.run(f, x)
+        see(inner.calls)
+
+
+def reduced_and_mapped(function: Any, see: See) -> None:
+    @function
+    def f(xs, x):
+        seen = []
+
+        def add(a, b):
+            seen.append(b)
+            return a + b * x
+
+        s = functools.reduce(add, xs, 0)
+        n = len(seen)
+        p = functools.partial(add, 5)(7)
+        m = len(seen)
+        lazy = map(add, xs, xs)
+        k = len(seen)
+        done = list(lazy)
+        return s, n, p, m, k, done, len(seen), seen[0], any(seen.append(0) or True for _ in xs), len(seen)
+
+    see.run(f, [1, 2, 3], 2)
+    see.run(f, [1.0, 2.0], V2)
+
+
+def modules_imported_inside(function: Any, see: See) -> None:
+    module = types.ModuleType("imported_inside")
+    sys.modules["imported_inside"] = module
+    module.rate = 2.0
+    exec("def update(x):\n    print('update', x)\n    return x * rate\n", module.__dict__)
+
+    @function
+    def f(x):
+        import imported_inside
+        from imported_inside import rate as r
+
+        if x > 1:
+            import imported_inside as again
+        else:
+            again = None
+        imported_inside.rate += 1
+        return imported_inside.update(x), r, imported_inside.rate, again is None
+
+    for x in (1, 2, V1, V2):
+        see.run(f, x)
+    module.rate = np.ones(2)
+    see.run(f, V1)
+    del sys.modules["imported_inside"]
+    see.run(f, V1)
+
+
+def random_streams(function: Any, see: See) -> None:
+    own = np.random.RandomState(4)
+
+    @function
+    def f(x, g):
+        return np.random.rand(), np.random.rand(2), own.rand(), g.random(), np.random.randint(3), x
+
+    for x in (1, 1, V1):
+        see.run(f, x, np.random.default_rng(7))
+
+
+SCENARIOS = [v for v in list(globals().values()) if getattr(v, "__code__", None) and v.__code__.co_varnames[:2] == ("function", "see")]
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.__name__)
+def test_what_plain_python_does(scenario: Any) -> None:
+    check(scenario)
+
+
+def test_what_keeps_changing_is_read_at_run_time() -> None:
+    n = 0.5
+
+    @ag.function
+    def f(x):
+        return x * n
+
+    def change(value: Any) -> None:
+        nonlocal n
+        n = value
+
+    for value in (1.0, 2.0, 3.0, 4, "s", 5.5, 6.5):
+        change(value)
+        assert f(2) == 2 * value
+    assert len(f.traces) <= 3
+
+
+def test_a_counter_does_not_retrace() -> None:
+    n = 0
+
+    @ag.function
+    def f(x):
+        nonlocal n
+        n += 1
+        return x + n
+
+    assert [f(V1) for _ in range(8)] == [2, 3, 4, 5, 6, 7, 8, 9]
+    assert len(f.traces) <= 3
