@@ -25,7 +25,7 @@ DATA_AT, RANK_AT, SIZES_AT, STRIDES_AT, DESCR_AT, FLAGS_AT = (HEAD + n for n in 
 IN_ORDER, WRITEABLE, WARNS_ON_WRITE = 0x1, 0x400, 0x80000000
 ARRAY_API = {"Zeros": 183, "Empty": 184, "NewCopy": 85, "CopyInto": 50, "Scalar": 60}
 PYTHON_API = (
-    "Py_IncRef", "Py_DecRef", "PyErr_Clear", "PyFloat_FromDouble", "PyLong_FromLongLong",
+    "Py_IncRef", "Py_DecRef", "PyErr_Clear", "PyErr_CheckSignals", "PyEval_SaveThread", "PyEval_RestoreThread", "PyFloat_FromDouble", "PyLong_FromLongLong",
     "PyLong_AsLongLongAndOverflow", "PyTuple_New", "PyTuple_SetItem", "PyObject_Vectorcall",
 )  # fmt: skip
 LIBM = (
@@ -84,8 +84,9 @@ def problem() -> str:
     if platform.machine() not in ("x86_64", "AMD64") or ctypes.sizeof(ctypes.c_void_p) != 8:
         return f"the processor is a {platform.machine()}"
     try:
+        symbols()
         return _check_scalars() or _check_arrays() or _check_functions()
-    except (AttributeError, ImportError, OSError, ValueError) as error:
+    except (AttributeError, ImportError, OSError, TypeError, ValueError) as error:
         return f"{type(error).__name__}: {error}"
 
 

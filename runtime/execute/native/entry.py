@@ -38,6 +38,15 @@ declare void @llvm.x86.sse.stmxcsr(ptr)
 declare void @llvm.x86.sse.ldmxcsr(ptr)
 declare i32 @autograph_feclearexcept(i32)
 declare i32 @autograph_fetestexcept(i32)
+declare i32 @PyErr_CheckSignals()
+declare ptr @PyEval_SaveThread()
+declare void @PyEval_RestoreThread(ptr)
+define internal i32 @autograph_breathe() noinline cold {
+  %state = call ptr @PyEval_SaveThread()
+  call void @PyEval_RestoreThread(ptr %state)
+  %failed = call i32 @PyErr_CheckSignals()
+  ret i32 %failed
+}
 """
 FLAGS = 1 | 4 | 8 | 16  # invalid, division by zero, overflow, underflow
 OBJECTS = (
@@ -55,10 +64,11 @@ def module(kernel: Kernel, in_order: bool) -> str:
     increment = (
         [] if "@Py_IncRef(" in kernel.text.partition("define")[0] else ["declare void @Py_IncRef(ptr)"]
     )
+    inner = kernel.text.replace("declare i32 @autograph_breathe()\n", "")
     head = [*lines, DECLARATIONS, *increment, *(d for d in writer.e.declarations if d not in kernel.text)]
     weights = '!0 = !{!"branch_weights", i32 1, i32 1048576}'
     text = "\n".join(
-        [*head, kernel.text, f"define ptr @entry(ptr %self, ptr %args, i64 %nargs) {{\n{body}\n}}", weights]
+        [*head, inner, f"define ptr @entry(ptr %self, ptr %args, i64 %nargs) {{\n{body}\n}}", weights]
     )
     return text + "\n"
 
@@ -115,6 +125,12 @@ class _Entry:
             self.clear_flags(*control)
         texts = ", ".join([*arguments, f"ptr {out}", f"ptr {owned}"])
         status = e.effect(f"call i32 @kernel({texts})")
+        stopped, going = e.block("stopped"), e.block("going")
+        e.branch(e.effect(f"icmp eq i32 {status}, 2"), stopped, going)
+        e.start(stopped)  # what was written stays, as when Python is interrupted
+        self.release(saved, owned)
+        e.end("ret ptr null")
+        e.start(going)
         fine, failed, done = e.block("fine"), e.block("failed"), e.block("done")
         if kernel.watch:
             self.check_flags(status, control, fine, failed)

@@ -19,8 +19,8 @@ class Unlowered(Exception):
     """Native code can't express this; the text says what.  The plan runs it."""
 
 
-CODES = "?bhilBHILfd"
-SUPPORTED = {np.dtype(code).num: np.dtype(code) for code in CODES}
+_NAMES = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64"
+SUPPORTED: dict[int, np.dtype[Any]] = {np.dtype(name).num: np.dtype(name) for name in _NAMES.split()}
 
 
 def supported(dtype: np.dtype[Any]) -> bool:

@@ -1,8 +1,8 @@
 """A graph as one LLVM function: nodes become instructions, regions become blocks.
 
 In: a graph.  Out: `Kernel`, the text of the function and what its caller must know.  What always holds: the
-function computes what the graph means or returns 1, and then only memory of arrays that `written` names, or
-that it made itself, has changed; a graph that can't be expressed raises `Unlowered`.
+function computes what the graph means; or returns 1, and then only memory of arrays that `written` names, or
+that it made itself, has changed; or 2, when a signal handler raised.  Unlowered: it can't be expressed.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from runtime.execute.native.state import State
 from runtime.execute.native.values import Arr, Count, Cut, Num, Rng, Static, Tup, Val, Zip, choose, lift, one
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.walk import all_values, walk_nodes
-from runtime.types import ArrayType, ObjectType, TupleType, Type, WeakType
+from runtime.types import ArrayType, NumberType, ObjectType, TupleType, Type, WeakType
 
 IN_PLACE = {f"i{op.rstrip('_')}": op for op in UFUNCS}
 UNARY = ("neg", "pos", "invert", "abs")
 MAX_PICKED = 16
+PAUSE = 1 << 20  # trips of a `while` between looks at what else goes on
 _TAME = (range, enumerate, zip, slice)
 
 
@@ -68,6 +69,8 @@ def watches(graph: Graph) -> bool:
 def _warns(t: Type) -> bool:
     if isinstance(t, TupleType):
         return any(map(_warns, t.items))
+    if isinstance(t, NumberType):
+        return any(map(_warns, t.kinds))
     if isinstance(t, ObjectType):
         return t.cls not in _TAME
     if isinstance(t, ArrayType):
@@ -104,6 +107,8 @@ class _Lowering:
         self.e.end("ret i32 0")
         self.e.start(Block("bail"))
         self.e.end("ret i32 1")
+        self.e.start(Block("interrupted"))
+        self.e.end("ret i32 2")
         arguments = ", ".join([*self.arguments, "ptr %out", "ptr %owned"])
         text = f"define internal i32 @kernel({arguments}) noinline nounwind {{\n{self.e.body()}\n}}\n"
         text = "\n".join([*self.e.declarations, "", text])
@@ -347,6 +352,7 @@ class _Lowering:
         test, body = node.regions
 
         def trip(carry: list[Val], following: Block, out: Block) -> list[Val] | None:
+            trips, carry = carry[0], carry[1:]
             asked = self.region(test, [*carry, *args[count:]])
             if asked is None or not isinstance(asked[0], Num):
                 raise Unlowered("the test of a loop that is no number")
@@ -354,9 +360,27 @@ class _Lowering:
             e.flush()
             e.branch(more, inside, out)
             e.start(inside)
-            return self.region(body, [*carry, *args[count:]])
+            assert isinstance(trips, Num)
+            self.breathe(trips.text)
+            after = self.region(body, [*carry, *args[count:]])
+            return after if after is None else [one(PYTHON_INT, e.op(f"add i64 {trips.text}, 1")), *after]
 
-        return self.loop(args[:count], trip)
+        return self.loop([one(PYTHON_INT, "1"), *args[:count]], trip)[1:]
+
+    def breathe(self, trips: str) -> None:
+        """Every so many trips let other threads run and signals be handled: the loop may never end."""
+        e = self.e
+        pause, following = e.block("pause"), e.block("go")
+        due = e.op(f"icmp eq i64 {e.op(f'and i64 {trips}, {PAUSE - 1}')}, 0")
+        e.line(f"br i1 {due}, label %{pause.label}, label %{following.label}, !prof !0")
+        e.here.closed = True
+        e.start(pause)
+        e.declare("declare i32 @autograph_breathe()")
+        failed = e.effect("call i32 @autograph_breathe()")
+        e.line(f"br i1 {e.effect(f'icmp ne i32 {failed}, 0')}, label %interrupted, label %{following.label}")
+        e.here.closed = True
+        e.start(following)
+        self.touch()
 
     def loop(
         self, first: list[Val], trip: Callable[[list[Val], Block, Block], list[Val] | None]
