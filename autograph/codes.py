@@ -8,9 +8,11 @@ from __future__ import annotations
 import __future__
 
 import ast
+import contextlib
 import copy
 import sys
 import types
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Union
 
@@ -30,6 +32,15 @@ _SHAPE = 0x04 | 0x08 | 0x20 | 0x80 | 0x200
 _POSITIONS = tuple(sys.version_info) >= (3, 11)
 
 
+@contextlib.contextmanager
+def no_syntax_warnings() -> Iterator[None]:
+    """Python has warned of the user's text once, when it was imported."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        warnings.simplefilter("ignore", DeprecationWarning)
+        yield
+
+
 def compile_function(node: FunctionNode, free: Sequence[str], like: types.CodeType, filename: str,
                      imports: Iterable[str] = (), qualname: str = "") -> types.CodeType:
     """The code of a `def` or `lambda` whose free variables are `free`.
@@ -46,7 +57,8 @@ def compile_function(node: FunctionNode, free: Sequence[str], like: types.CodeTy
     factory.args.args = [ast.arg(name) for name in free]
     before: list[ast.stmt] = [ast.Import([ast.alias(name)]) for name in imports]
     module = ast.fix_missing_locations(ast.Module([*before, factory], type_ignores=[]))
-    made = compile(module, filename, "exec", flags=like.co_flags & _FUTURES, dont_inherit=True)
+    with no_syntax_warnings():
+        made = compile(module, filename, "exec", flags=like.co_flags & _FUTURES, dont_inherit=True)
     inner = [code for outer in nested(made) for code in nested(outer)]
     if len(inner) != 1:
         raise GraphError(f"a function compiled to {len(inner)} code objects instead of one")

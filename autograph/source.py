@@ -17,7 +17,7 @@ import types
 
 import gast
 
-from autograph.codes import FunctionNode, code_name, compile_function, first_line, node_of_code, same_code
+from autograph.codes import FunctionNode, code_name, compile_function, first_line, no_syntax_warnings, node_of_code, same_code
 from runtime.errors import GeneratorError, SourceNotFound, Span
 
 _FILES_KEPT = 32
@@ -122,7 +122,8 @@ def _parsed(filename: str, module: dict[str, object]) -> _File | None:
     if not text:
         return None
     try:
-        tree = ast.parse(text)
+        with no_syntax_warnings():
+            tree = ast.parse(text)
     except (SyntaxError, ValueError):
         return None
     functions: dict[tuple[str, int], list[tuple[FunctionNode, str]]] = {}
