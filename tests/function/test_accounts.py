@@ -33,12 +33,14 @@ CHANGES = [
     ((A3, 1), (A4, 1), "argument 'x' is float64[4], was float64[3]", "ag.TensorSpec((None,), np.float64)"),
     ((A3, 1), (A33, 1), "argument 'x' is float64[3, 3], was float64[3]", "ag.TensorSpec(None, np.float64)"),
     ((A3, 1), (A3.astype("f4"), 1), "argument 'x' is float32[3], was float64[3]", "float64 for one"),
-    ((np.float64(1), 1), (np.array(1.0), 1), "argument 'x' is float64[], was float64", "NumPy scalar or as an array"),
+    ((np.float64(1), 1), (np.array(1.0), 1), "argument 'x' is float64[], was float64",
+     "NumPy scalar or as an array"),
     ((A3, 1), (A3, 2), "argument 'n' is =2, was =1", "as an array or a NumPy scalar"),
     ((A3, 1), (A3, 1.0), "argument 'n' is =1.0, was =1", "one class"),
     ((A3, True), (A3, False), "argument 'n' is =False, was =True", "a trace of its own"),
     ((A3, 1), (A3, A3), "argument 'n' is float64[3], was =1", "in one way"),
-    ((A3, 1), (A4, 2), "argument 'x' is float64[4], was float64[3]; argument 'n' is =2, was =1", "TensorSpec"),
+    ((A3, 1), (A4, 2),
+     "argument 'x' is float64[4], was float64[3]; argument 'n' is =2, was =1", "TensorSpec"),
 ]
 
 
@@ -49,7 +51,7 @@ def test_reason_and_fix(first, second, reason, fix):
     f(*second)
     assert [t.why for t in f.traces] == ["first call", reason]
     assert f.traces[1].changes and fix in f.why()
-    assert f.why().startswith("1. plus(") and f"\n2. plus(" in f.why()
+    assert f.why().startswith("1. plus(") and "\n2. plus(" in f.why()
 
 
 def test_guards_say_old_and_new():
@@ -74,7 +76,8 @@ def test_records_are_readable():
     f(A3, 1)
     record, = f.traces
     assert record.seconds > 0 and record.bytes > 500
-    assert str(record).startswith("plus(x: float64[3], n: =1)\n  traced in ") and "kB: first call" in str(record)
+    assert str(record).startswith("plus(x: float64[3], n: =1)\n  traced in ")
+    assert "kB: first call" in str(record)
 
 
 def test_accounts_outlive_the_cache():
@@ -89,7 +92,8 @@ def test_accounts_outlive_the_cache():
 def test_warning_names_argument_and_fix():
     f = ag.function(plus)
     with settings.override(warn_after_retraces=2), pytest.warns(
-            ag.RetraceWarning, match=r"'plus' was traced again 2 times.*argument 'x' is float32.*to avoid it: pass 'x'"):
+            ag.RetraceWarning,
+            match=r"'plus' was traced again 2 times.*argument 'x' is float32.*to avoid it: pass 'x'"):
         for x in (A3, A4, A3.astype("f4")):
             f(x, 1)
     g = ag.function(plus)
