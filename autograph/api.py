@@ -40,7 +40,8 @@ def function(f: Any = None, *, input_signature: InputSignature | None = None, re
     """Run calls of `f` as graphs; use it as a decorator, with or without options.
 
     f: a function, method, `functools.partial` or object with `__call__` whose source is at hand.
-    input_signature: a `TensorSpec` per argument (in order, or by name); calls with others are refused.
+    input_signature: a `TensorSpec` per argument (in order, or by name), or a tuple, list or dict of specs;
+        calls with others are refused.
     reduce_retracing: generalise traces when calls differ only in array sizes or in Python numbers.
     strict: raise where something would be left to plain Python (default: the setting `strict`).
     check: run the plain function beside each call, on copies, and raise CheckError at any difference.
@@ -61,9 +62,9 @@ def function(f: Any = None, *, input_signature: InputSignature | None = None, re
         if isinstance(original, (staticmethod, classmethod)):
             return type(original)(decorate(original.__func__))
         source_of(_function_in(original, "function"))  # what has no source is refused here, not when called
-        return make_function(original, _source_tracer, inline=_inline, input_signature=input_signature,
-                             reduce_retracing=reduce_retracing, strict=strict,
-                             around=run_checked if check else None)
+        options = {"input_signature": input_signature, "reduce_retracing": reduce_retracing, "strict": strict}
+        return make_function(original, _source_tracer, (function, {**options, "check": check}),
+                             inline=_inline, around=run_checked if check else None, **options)
     return decorate if f is None else decorate(f)
 
 

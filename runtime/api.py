@@ -12,25 +12,32 @@ from typing import Any, overload
 from runtime.config import settings
 from runtime.function.polymorphic import P, PolymorphicFunction, R, Tracer
 from runtime.function.prefixed import PrefixedFunction, unwrapped
-from runtime.function.spec import TensorSpec
 from runtime.trace.api import trace_call
 from runtime.trace.record import Argument, TraceResult
-from runtime.types import Type
 
-InputSignature = Sequence[TensorSpec | Type] | Mapping[str, TensorSpec | Type]
+InputSignature = Sequence[Any] | Mapping[str, Any]  # of specs, types, values, and trees of these
 
 
 def make_function(
     original: Callable[P, R],
     tracer: Callable[[Callable[..., Any]], Tracer],
+    remake: tuple[Callable[..., Any], dict[str, Any]] | None = None,
     **options: Any,
 ) -> PolymorphicFunction[P, R]:
-    """The polymorphic function for any kind of callable; tracer(function): how its function is traced."""
+    """The polymorphic function for any kind of callable; tracer(function): how its function is traced.
+
+    remake: the public function that makes such a one, and its options; for pickling.
+    """
     inside, prefix, keywords = unwrapped(original)
     trace = tracer(inside)
+    made: PolymorphicFunction[P, R]
     if inside is original or not (prefix or keywords):
-        return PolymorphicFunction(inside, trace, **options)
-    return PrefixedFunction(original, inside, prefix, keywords, trace, **options)
+        made = PolymorphicFunction(inside, trace, **options)
+    else:
+        made = PrefixedFunction(original, inside, prefix, keywords, trace, **options)
+    if remake is not None:
+        made.remade_by(*remake)
+    return made
 
 
 def as_it_stands(function: Callable[..., Any]) -> Tracer:
@@ -57,6 +64,6 @@ def function(f: Any = None, *, input_signature: InputSignature | None = None, re
     ...     return while_loop(lambda i, s: i < x.size, lambda i, s: (i + 1, s + x[i]), (0, 0.0))[1]
     """
     def decorate(original: Any) -> Any:
-        return make_function(original, as_it_stands, input_signature=input_signature,
-                             reduce_retracing=reduce_retracing, strict=strict)
+        options = {"input_signature": input_signature, "reduce_retracing": reduce_retracing, "strict": strict}
+        return make_function(original, as_it_stands, (function, options), **options)
     return decorate if f is None else decorate(f)

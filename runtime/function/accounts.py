@@ -73,8 +73,11 @@ def argument_changes(new: Signature, old: Signature) -> tuple[Change, ...]:
     if (len(new.positional), new.keyword_names) != (len(old.positional), old.keyword_names):
         return ()
     pairs = zip(new.names, new.types, old.types, strict=True)
-    return tuple(Change("argument", name, show(b), show(a), _fix_argument(name, a, b))
-                 for name, a, b in pairs if not covers(b, a))
+    return tuple(
+        Change("argument", name, show(b), show(a), _fix_argument(name, a, b))
+        for name, a, b in pairs
+        if not covers(b, a)
+    )
 
 
 def retrace_reason(new: Signature, old: Signature, changes: Sequence[Change]) -> str:
@@ -92,12 +95,22 @@ def guard_changes(failed: Iterable[Guard], values: Sequence[Any]) -> tuple[Chang
             new = show(argument_type(guard.path.read(values)))
         except Exception as error:  # looking may run the user's code, a property for one
             new = f"not to be had ({type(error).__name__})"
-        fix = (f"pass {guard.text} as an argument, or keep the value in an array or an ag.Variable: "
-               "those are read at each call")
+        fix = (
+            f"pass {guard.text} as an argument, or keep the value in an array or an ag.Variable: "
+            "those are read at each call"
+        )
         if guard.text.startswith("the code of"):
             fix = "define the function once"
         found.append(Change("guard", guard.text, show(guard.expect), new, fix))
     return tuple(found)
+
+
+def holds(guard: Guard, values: Sequence[Any]) -> bool:
+    """Whether the guarded place is as the trace has it; what can't be looked at is not."""
+    try:
+        return guard.holds(values)
+    except Exception:  # the user's property or __getattr__; the function itself will raise it
+        return False
 
 
 def guard_reason(changes: Sequence[Change]) -> str:
@@ -128,8 +141,10 @@ def _fix_array(name: str, new: ArrayType, old: ArrayType) -> str:
         return f"pass {name!r} with one dtype, {old.dtype.name} for one"
     dtype = f"np.{new.dtype.name}" if new.dtype.kind in "biufc" else repr(new.dtype.str)
     if new.shape is None or old.shape is None or len(new.shape) != len(old.shape):
-        return (f"pass {name!r} with one number of axes, or leave it open: ag.TensorSpec(None, {dtype}) "
-                "in input_signature")
+        return (
+            f"pass {name!r} with one number of axes, or leave it open: ag.TensorSpec(None, {dtype}) "
+            "in input_signature"
+        )
     shape = tuple(n if n == m else None for n, m in zip(new.shape, old.shape, strict=True))
     return f"leave the sizes of {name!r} open: ag.TensorSpec({shape}, {dtype}) in input_signature"
 
@@ -162,9 +177,12 @@ def check_allowed(name: str, account: Account, span: Span | None) -> None:
     """NewTraceError where no new traces are allowed; the account says what the trace would be made for."""
     if _forbidden.depth:
         fixes = dict.fromkeys(change.fix for change in account.changes)
-        raise NewTraceError(f"{name!r} would be traced again: {account.signature}", span=span,
-                            why=account.reason,
-                            fix="; ".join(fixes) or "call it once with such arguments before the block")
+        raise NewTraceError(
+            f"{name!r} would be traced again: {account.signature}",
+            span=span,
+            why=account.reason,
+            fix="; ".join(fixes) or "call it once with such arguments before the block",
+        )
 
 
 # ------------------------------------------------------------------------------------- sizes

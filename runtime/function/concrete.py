@@ -11,22 +11,35 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from runtime import tree
 from runtime.config import settings
-from runtime.errors import SignatureError
+from runtime.errors import GuardError, SignatureError
 from runtime.execute.cupy_executor import load_cupy
 from runtime.execute.loader import load
 from runtime.execute.native.executor import NativeFunction, worthwhile
 from runtime.execute.native.kinds import Unlowered
 from runtime.execute.plan import PlanSource
 from runtime.execute.python_source import plan_source
-from runtime.function.signature import Signature, show
+from runtime.function.accounts import guard_changes, holds
+from runtime.function.signature import Signature, argument_type, show
 from runtime.function.spec import TensorSpec
 from runtime.ir.graph import Graph
 from runtime.ir.text import print_graph
 from runtime.trace.record import Guard, Note, TraceResult
-from runtime.types import ArrayType, StaticType, TupleType, Type, describes
+from runtime.types import (
+    ArrayType,
+    MaybeUnbound,
+    ObjectType,
+    StaticType,
+    TupleType,
+    Type,
+    UnboundType,
+    WeakType,
+    describes,
+)
 
 MISTAKE = "lowering it failed"
+_TYPES = (ArrayType, WeakType, TupleType, ObjectType, StaticType, UnboundType, MaybeUnbound)
 
 
 class PrintedGraph(Graph):
@@ -49,6 +62,8 @@ class ConcreteFunction:
         self.graph = PrintedGraph(graph.name, graph.params, graph.nodes, graph.results, graph.diverges)
         self.guards: tuple[Guard, ...] = traced.guards
         self.notes: tuple[Note, ...] = traced.notes
+        results = self.graph.results
+        self._outputs = results[0].type if traced.outputs is None and results else traced.outputs
         self.device = "cuda" if any(map(_on_gpu, signature.types)) else "cpu"
         self.not_native = ""
 
@@ -108,27 +123,68 @@ class ConcreteFunction:
 
     @property
     def structured_input_signature(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """What each argument must be: a `TensorSpec` for arrays, the value of a static one, else its type."""
+        """What each argument must be: positional ones, then those by name.
+
+        A `TensorSpec` for arrays, the value of a static one, a tuple for a tuple, else the trace type.
+        """
         return (tuple(_spec(name, t) for name, t in self.signature.positional),
                 {name: _spec(name, t) for name, t in self.signature.keywords})
 
-    def __call__(self, *values: Any) -> Any:
-        """Run the graph on the arguments that are not static, in order; guards are not looked at.
+    @property
+    def structured_outputs(self) -> Any:
+        """What the graph returns, in the structure in which it does: as in `structured_input_signature`.
 
-        Raises SignatureError when a value is not what the signature says.
+        A list or dict whose contents are not known while tracing is its trace type.  None, too, where the
+        graph never returns.
         """
-        parameters = self.parameters
-        if len(values) != len(parameters):
-            raise SignatureError(
-                f"{self.signature.function!r} was traced for {len(parameters)} arguments, not {len(values)}",
-                why=f"the signature is {self.signature}",
-                fix="give all arguments but the static ones, which are part of the trace")
-        for (name, t), value in zip(parameters, values, strict=True):
+        return tree.map_leaves(lambda t: _spec(None, t) if isinstance(t, _TYPES) else t, self._outputs)
+
+    @property
+    def printed_outputs(self) -> str:
+        """The tree of the result as it stands in a printed signature."""
+        return "never returns" if self.graph.diverges else _show_tree(self._outputs)
+
+    def __call__(self, *values: Any, **named: Any) -> Any:
+        """Run the graph on these arguments; static ones, which are part of the trace, may be left out.
+
+        Raises SignatureError when a value is not what the signature says, and GuardError when something
+        outside the call that the trace relies on is no longer so.
+        """
+        every = self._bind(values, named)
+        for name, t, value in zip(self.signature.names, self.signature.types, every, strict=True):
             if not describes(t, value):
-                raise SignatureError(f"the argument {name!r} is not {show(t)}",
-                                     why=f"the signature is {self.signature}",
-                                     fix="call the function itself: it traces again for other arguments")
-        return self.executable(*values)
+                raise self._mismatch(values, named, f"the argument {name!r} is not {show(t)}")
+        failed = [guard for guard in self.guards if not holds(guard, every)]
+        if failed:
+            raise GuardError(f"{self.signature} relies on what is no longer so",
+                             why="; ".join(map(str, guard_changes(failed, every))),
+                             fix="call the function itself: it traces again")
+        free = [v for v, t in zip(every, self.signature.types, strict=True) if not isinstance(t, StaticType)]
+        return self.executable(*free)
+
+    def _bind(self, values: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        """All arguments in order, static ones filled in; SignatureError where they don't fit."""
+        names = self.signature.names
+        types = dict(zip(names, self.signature.types, strict=True))
+        open_names = [name for name in names if not isinstance(types[name], StaticType)]
+        unknown = [name for name in named if name not in types]
+        for order in (open_names, list(names)):  # without the static arguments, or with them
+            left = [name for name in order if name not in named]
+            taken = dict(zip(left, values, strict=False))
+            if len(values) <= len(left) and not unknown and set(open_names) <= {*named, *taken}:
+                given = {**named, **taken}
+                return tuple(given[name] if name in given else _value(types[name]) for name in names)
+        why = f"there is no argument {unknown[0]!r}" if unknown else (
+            f"it takes {len(open_names)} arguments ({', '.join(open_names)}), static ones may be given too")
+        raise self._mismatch(values, named, why)
+
+    def _mismatch(self, values: tuple[Any, ...], named: dict[str, Any], why: str) -> SignatureError:
+        given = [show(argument_type(v)) for v in values]
+        given += [f"{name}={show(argument_type(v)).removeprefix('=')}" for name, v in named.items()]
+        return SignatureError(f"the arguments do not match a trace of {self.signature.function!r}\n"
+                              f"  given:    {self.signature.function}({', '.join(given)})\n"
+                              f"  traced:   {self.signature}", why=why,
+                              fix="call the function itself: it traces again for other arguments")
 
     def __str__(self) -> str:
         lines = [f"{self.signature}"]
@@ -141,10 +197,33 @@ class ConcreteFunction:
         return f"<ConcreteFunction {self.signature}>"
 
 
-def _spec(name: str, t: Type) -> Any:
+def _spec(name: str | None, t: Type) -> Any:
     if isinstance(t, ArrayType):
         return TensorSpec(t.shape, t.dtype, name)
+    if isinstance(t, TupleType):
+        items = [_spec(None if name is None else f"{name}[{i}]", item) for i, item in enumerate(t.items)]
+        return tuple(items) if t.cls is tuple else tuple.__new__(t.cls, items)
     return t.value if isinstance(t, StaticType) else t
+
+
+def _value(t: Type) -> Any:
+    assert isinstance(t, StaticType)
+    return t.value
+
+
+def _show_tree(outputs: Any) -> str:
+    """A tree of trace types, in one line."""
+    if isinstance(outputs, StaticType):
+        return repr(outputs.value)
+    if isinstance(outputs, _TYPES):
+        return show(outputs)
+    if isinstance(outputs, dict):
+        return "{" + ", ".join(f"{key!r}: {_show_tree(item)}" for key, item in outputs.items()) + "}"
+    inner = ", ".join(map(_show_tree, outputs))
+    if isinstance(outputs, list):
+        return f"[{inner}]"
+    name = "" if type(outputs) is tuple else type(outputs).__name__
+    return f"{name}({inner}{',' if len(outputs) == 1 and not name else ''})"
 
 
 def _on_gpu(t: Type) -> bool:

@@ -10,6 +10,7 @@ cache has a bound; tracing happens once per signature, also with threads; no arg
 from __future__ import annotations
 
 import collections
+import dataclasses
 import functools
 import itertools
 import pickle
@@ -39,16 +40,16 @@ from runtime.function.accounts import (
 )
 from runtime.function.concrete import ConcreteFunction
 from runtime.function.dispatch import MISS, Entry, compile_entry
+from runtime.function.pickles import by_value, cloud, found_as, found_as_plain, remade, source_file
+from runtime.function.promises import Promise, kept_promise, placed
 from runtime.function.records import TraceRecord, generalise
 from runtime.function.signature import (
     Binder,
     Bound,
     Signature,
     argument_type,
-    check_input_signature,
     example,
 )
-from runtime.function.spec import TensorSpec
 from runtime.ir.graph import Graph
 from runtime.places import place, span_here
 from runtime.trace.core import active
@@ -105,7 +106,8 @@ class PolymorphicFunction(Generic[P, R]):
     python_function: the function as the user wrote it.
     trace: traces one call.
     inline: what a call does while another function is being traced.
-    input_signature: the types of all arguments, in order or by name; calls with others are refused.
+    input_signature: the types of all arguments (see `promises`), in order or by name; calls with others are
+        refused.
     reduce_retracing: generalise when a call differs only in sizes or in Python numbers.
     strict: raise where a call would be left to plain Python; None: as the setting `strict` says.
     around: called as around(python_function, run, args, kwargs) in place of run(*args, **kwargs), which
@@ -118,7 +120,7 @@ class PolymorphicFunction(Generic[P, R]):
         trace: Tracer,
         *,
         inline: Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any] = call_plainly,
-        input_signature: Sequence[TensorSpec | Type] | Mapping[str, TensorSpec | Type] | None = None,
+        input_signature: Sequence[Any] | Mapping[str, Any] | None = None,
         reduce_retracing: bool = True,
         strict: bool | None = None,
         around: Around | None = None,
@@ -143,6 +145,7 @@ class PolymorphicFunction(Generic[P, R]):
         self._accounts: collections.deque[Account] = collections.deque(maxlen=KEPT)
         self._traced = 0
         self._around = around
+        self._remake: tuple[Callable[..., Any], dict[str, Any]] | None = None
         self._rebuild()
 
     # ---------------------------------------------------------------- calling
@@ -210,24 +213,24 @@ class PolymorphicFunction(Generic[P, R]):
             for record in covering:
                 if record.holds(values):
                     return record
-            signature, reason, changes = self._signature_for(exact, group, covering, values)
+            promise = self._promise(exact, bound)
+            signature, reason, changes = self._signature_for(exact, group, covering, values, promise)
             account = Account(str(signature), reason, changes)
             check_allowed(self._name, account, span_here())
             if self._traced >= LIFETIMES * settings.cache_size and not self._is_strict():
                 self._give_up(f"it was traced {self._traced} times, each time for other arguments")
                 return self._plain_record(exact, "too many signatures", 0.0)
-            record = self._attempt(signature, exact, bound, reason)
+            record = self._attempt(signature, exact, bound, reason, promise)
             record.changes = changes
             self._store(record, exact.skeleton(), bound)
             return record
 
     def _signature_for(self, exact: Signature, group: list[TraceRecord], covering: list[TraceRecord],
-                       values: tuple[Any, ...]) -> tuple[Signature, str, tuple[Change, ...]]:
+                       values: tuple[Any, ...], promise: Promise | None
+                       ) -> tuple[Signature, str, tuple[Change, ...]]:
         """The signature to trace for, and why there must be a new trace: in words, and what differs."""
-        if self._input_signature is not None:
-            wanted = check_input_signature(self._name, exact, self._input_signature, place(self._python))
-            if not covering:
-                return wanted, *(_why(exact, group[-1].signature) if group else (FIRST, ()))
+        if promise is not None and not covering:
+            return promise.signature, *(_why(exact, group[-1].signature) if group else (FIRST, ()))
         if covering:
             last = max(covering, key=lambda record: record.made)
             failed = last.failed_guards(values)
@@ -240,6 +243,12 @@ class PolymorphicFunction(Generic[P, R]):
         latest = max(group or self._history, key=lambda record: record.made)
         return (generalise(exact, group) if self._reduce_retracing else exact), *_why(exact, latest.signature)
 
+    def _promise(self, exact: Signature, bound: Bound) -> Promise | None:
+        """What these arguments keep of the `input_signature`; SignatureError where they break it."""
+        if self._input_signature is None:
+            return None
+        return kept_promise(self._name, exact, self._input_signature, bound, place(self._python))
+
     def _note_change(self, guard: Guard, values: tuple[Any, ...]) -> None:
         """Count that the guarded place changed; two traces that notice the same change count it once."""
         try:
@@ -250,19 +259,24 @@ class PolymorphicFunction(Generic[P, R]):
         if before != now:
             self._changes[guard.path.key] = times + 1, now
 
-    def _attempt(self, signature: Signature, exact: Signature, bound: Bound, reason: str) -> TraceRecord:
+    def _attempt(self, signature: Signature, exact: Signature, bound: Bound, reason: str,
+                 promise: Promise | None = None) -> TraceRecord:
         """Trace for `signature`, else for the exact one, else leave the signature to plain Python."""
+        guards: tuple[Guard, ...] = ()
+        if promise is not None:
+            bound, guards = promise.bound, promise.guards
         start = time.perf_counter()
         why, where = "", None
         for candidate in (signature,) if signature == exact else (signature, exact):
             try:
-                concrete = self._trace(candidate, bound)
+                concrete = self._trace(candidate, bound, guards)
                 entry = compile_entry(candidate, concrete.guards, "run({values})", run=concrete.executable)
             except ConversionRefused as refusal:
                 if self._is_strict():
                     raise
                 self._give_up(refusal.what)
-                return self._plain_record(candidate, refusal.what, time.perf_counter() - start, refusal.span)
+                seconds = time.perf_counter() - start
+                return self._plain_record(candidate, refusal.what, seconds, refusal.span, reason, guards)
             except Exception as problem:  # whatever goes wrong while tracing, Python still knows what to do
                 if self._is_strict():
                     raise
@@ -271,10 +285,10 @@ class PolymorphicFunction(Generic[P, R]):
                 continue
             return TraceRecord(candidate, reason, time.perf_counter() - start, concrete, None, entry,
                                made=next(self._tick))
-        return self._plain_record(signature, why, time.perf_counter() - start, where)
+        return self._plain_record(signature, why, time.perf_counter() - start, where, reason, guards)
 
-    def _trace(self, signature: Signature, bound: Bound) -> ConcreteFunction:
-        """One trace; nothing is stored."""
+    def _trace(self, signature: Signature, bound: Bound, guards: tuple[Guard, ...]) -> ConcreteFunction:
+        """One trace, which has these guards too; nothing is stored."""
         self._traced += 1
         positional = [Argument(name, example(value), t)
                       for (name, t), value in zip(signature.positional, bound.positional, strict=True)]
@@ -283,18 +297,21 @@ class PolymorphicFunction(Generic[P, R]):
         volatile = frozenset(path for path, (times, _) in self._changes.items() if times >= 2)
         traced = self._trace_call(positional, keywords, name=self._name, strict=self._is_strict(),
                                   volatile=volatile)
-        return ConcreteFunction(signature, traced)
+        return ConcreteFunction(signature, dataclasses.replace(traced, guards=(*guards, *traced.guards)))
 
     def _plain_record(self, signature: Signature, why: str, seconds: float,
-                      place: Span | None = None) -> TraceRecord:
+                      place: Span | None = None, reason: str = "left to Python",
+                      guards: tuple[Guard, ...] = ()) -> TraceRecord:
         """A record that leaves its signature to plain Python."""
-        entry = compile_entry(signature, (), "python(*args, **kwargs)", python=self._python)
-        return TraceRecord(signature, "left to Python", seconds, None, why, entry, made=next(self._tick),
-                           place=place)
+        entry = compile_entry(signature, guards, "python(*args, **kwargs)", python=self._python)
+        return TraceRecord(signature, reason, seconds, None, why, entry, made=next(self._tick),
+                           place=place, guards=guards)
 
     def _give_up(self, why: str) -> None:
         """Whatever no trace serves is plain Python from now on."""
         python = self._python
+        if self._input_signature is not None:
+            return  # a call that keeps the promise has its own record by now, one that breaks it is refused
         self._plain = (lambda args, kwargs: python(*args, **kwargs),)
         self._plain_reason = why
         self._rebuild()
@@ -361,7 +378,8 @@ class PolymorphicFunction(Generic[P, R]):
         return "\n".join(account.text(k) for k, account in enumerate(self._accounts, 1))
 
     def get_concrete_function(self, /, *args: Any, **kwargs: Any) -> ConcreteFunction:
-        """The trace for these arguments, made if there is none; arrays may be given as `TensorSpec`.
+        """The trace for these arguments, made if there is none; arrays may be given as `TensorSpec`,
+        also inside tuples, lists and dicts.
 
         Without arguments and with an `input_signature`: the trace for that.  Raises Untraceable when
         the signature was left to plain Python.
@@ -370,18 +388,27 @@ class PolymorphicFunction(Generic[P, R]):
             wanted = self._input_signature.items()
             args = tuple(spec for name, spec in wanted if self._binder.is_positional(name))
             kwargs = {name: spec for name, spec in wanted if not self._binder.is_positional(name)}
+        given = repr((args, kwargs))
+        placeholders = [placed(value) for value in (*args, *kwargs.values())]
+        only_specs = any(a is not b for a, b in zip(placeholders, (*args, *kwargs.values()), strict=True))
+        args, named = tuple(placeholders[:len(args)]), placeholders[len(args):]
+        kwargs = dict(zip(kwargs, named, strict=True))
         bound = self._binder.bind(args, kwargs)
         if bound is None:
             self._binder.signature.bind(*args, **kwargs)
             raise TypeError(f"{self._name}() can't be called with these arguments")
         exact = self._binder.signature_of(bound)
         with self._lock:
+            promise = self._promise(exact, bound)
+            exact = exact if promise is None else promise.signature
             for record in self._groups.get(exact.skeleton(), ()):
-                if record.signature == exact and record.holds(bound.values):
+                if record.signature == exact and (
+                        record.given == given if only_specs else record.holds(bound.values)):
                     break
             else:
                 check_allowed(self._name, Account(str(exact), "get_concrete_function"), span_here())
-                record = self._attempt(exact, exact, bound, "get_concrete_function")
+                record = self._attempt(exact, exact, bound, "get_concrete_function", promise)
+                record.given = given if only_specs else ""
                 self._store(record, exact.skeleton(), bound)
         if record.concrete is None:
             raise Untraceable(f"{record.signature} is left to plain Python", span=record.place,
@@ -407,8 +434,9 @@ class PolymorphicFunction(Generic[P, R]):
         return self._last_concrete().plan_source
 
     def pretty_printed_concrete_signatures(self) -> str:
-        """The signatures in the cache, one per line."""
-        return "\n".join(f"{r.signature}" + ("" if r.concrete else "  [plain Python]") for r in self._history)
+        """The signatures in the cache, one per line, each with what the trace returns."""
+        return "\n".join(f"{r.signature}  [plain Python]" if r.concrete is None else
+                         f"{r.signature} -> {r.concrete.printed_outputs}" for r in self._history)
 
     def explain(self) -> str:
         """Every trace: why it was made, how long it took, what it relies on, what was left to Python."""
@@ -420,7 +448,9 @@ class PolymorphicFunction(Generic[P, R]):
     @property
     def remainder(self) -> str:
         """Why calls that no trace serves run as plain Python; empty where they are traced."""
-        return f"all other calls of {self._name!r} run as plain Python: {self._plain_reason}" if self._plain else ""
+        if not self._plain:
+            return ""
+        return f"all other calls of {self._name!r} run as plain Python: {self._plain_reason}"
 
     # ---------------------------------------------------------------- being a function
     @overload
@@ -446,15 +476,21 @@ class PolymorphicFunction(Generic[P, R]):
     def __deepcopy__(self, memo: dict[int, Any]) -> PolymorphicFunction[P, R]:
         return self
 
-    def __reduce__(self) -> str:
-        """Pickled by reference, as functions are."""
-        found: Any = sys.modules.get(self.__module__)
-        for part in self.__qualname__.split("."):
-            found = getattr(found, part, None)
-        if found is not self:
+    def remade_by(self, make: Callable[..., Any], options: dict[str, Any]) -> None:
+        """Say how another process gets such a function: as `make(python_function, **options)`."""
+        self._remake = make, options
+
+    def __reduce__(self) -> Any:
+        """Pickled by reference, as functions are; else by its Python function and its options."""
+        clouded = cloud()
+        found = found_as(self.__module__, self.__qualname__)
+        if found is self and not (clouded and by_value(self.__module__)):
+            return str(self.__qualname__)
+        if self._remake is None or not (clouded or found_as_plain(self.python_function)):
             raise pickle.PicklingError(f"can't pickle {self!r}: it is not found as "
                                        f"{self.__module__}.{self.__qualname__}")
-        return str(self.__qualname__)
+        make, options = self._remake
+        return remade, (make, self.python_function, options, *source_file(self._python))
 
 
 def _why(exact: Signature, before: Signature) -> tuple[str, tuple[Change, ...]]:
@@ -467,8 +503,8 @@ def _reason(error: Exception) -> str:
     return error.what if isinstance(error, AutographError) else f"{type(error).__name__}: {error}"
 
 
-def _named(given: Sequence[TensorSpec | Type] | Mapping[str, TensorSpec | Type] | None,
-           binder: Binder) -> dict[str, TensorSpec | Type] | None:
+def _named(given: Sequence[Any] | Mapping[str, Any] | None,
+           binder: Binder) -> dict[str, Any] | None:
     """`input_signature` by argument name."""
     if given is None or isinstance(given, Mapping):
         return None if given is None else dict(given)

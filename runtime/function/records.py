@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from runtime.errors import Span
-from runtime.function.accounts import Change, bytes_of
+from runtime.function.accounts import Change, bytes_of, holds
 from runtime.function.concrete import ConcreteFunction
 from runtime.function.dispatch import Entry
 from runtime.function.signature import Signature, alike, same_code, widen
@@ -25,7 +25,8 @@ class TraceRecord:
     """One trace, or one signature that is left to plain Python.
 
     signature: what it serves.  reason: why it was made; changes: what differed from the trace before.
-    seconds: what making it took.
+    seconds: what making it took.  given: the specs in lists and dicts that it was asked for with.
+    guards: of a signature that is left to Python, what was promised of lists and dicts.
     concrete: the trace, or None; plain: then why not, and place: because of which line of the user's.
     """
 
@@ -40,6 +41,8 @@ class TraceRecord:
     classes: tuple[Any, ...] = ()
     place: Span | None = None
     changes: tuple[Change, ...] = ()
+    given: str = ""
+    guards: tuple[Guard, ...] = ()
 
     @property
     def why(self) -> str:
@@ -58,7 +61,8 @@ class TraceRecord:
 
     def failed_guards(self, values: Sequence[Any]) -> list[Guard]:
         """The guards that do not hold now."""
-        return [g for g in self.concrete.guards if not _holds(g, values)] if self.concrete is not None else []
+        guards = self.guards if self.concrete is None else self.concrete.guards
+        return [guard for guard in guards if not holds(guard, values)]
 
     def holds(self, values: Sequence[Any]) -> bool:
         """Whether everything the trace relies on still holds."""
@@ -73,13 +77,6 @@ class TraceRecord:
             lines.append(f"  runs as plain Python: {self.plain}{where}")
             return "\n".join(lines)
         return "\n".join(lines + str(self.concrete).splitlines()[1:])
-
-
-def _holds(guard: Guard, values: Sequence[Any]) -> bool:
-    try:
-        return guard.holds(values)
-    except Exception:  # the user's property or __getattr__; the function itself will raise it
-        return False
 
 
 def generalise(exact: Signature, group: Sequence[TraceRecord]) -> Signature:

@@ -19,8 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from runtime.errors import SignatureError, Span
+from runtime.errors import SignatureError
 from runtime.function.spec import TensorSpec
+from runtime.trace.record import Placeholder
 from runtime.types import (
     WEAK_OF,
     ArrayType,
@@ -213,7 +214,7 @@ def argument_type(value: Any) -> Type:
     cls = type(value)
     if opaque(cls):
         return ObjectType(cls)
-    if isinstance(value, (TensorSpec, *_TYPES)):
+    if isinstance(value, (TensorSpec, Placeholder, *_TYPES)):
         return spec_type(value)
     if cls in WEAK_OF and value != value:  # a NaN is known by which object it is: `x in items` asks that first
         return WEAK_OF[cls]
@@ -241,14 +242,16 @@ def example(value: Any) -> Any:
         return tuple(items) if value.cls is tuple else tuple.__new__(value.cls, items)
     if type(value) is tuple:
         return tuple(map(example, value))
-    return None if isinstance(value, (TensorSpec, *_TYPES)) else value
+    return None if isinstance(value, (TensorSpec, Placeholder, *_TYPES)) else value
 
 
 _TYPES = (ArrayType, WeakType, TupleType, ObjectType, StaticType)
 
 
-def spec_type(spec: TensorSpec | Type) -> Type:
+def spec_type(spec: TensorSpec | Placeholder | Type) -> Type:
     """The trace type that a `TensorSpec` (or a trace type given in its place) stands for."""
+    if isinstance(spec, Placeholder):
+        return spec.type
     if not isinstance(spec, TensorSpec):
         return spec
     if spec.dtype is None:
@@ -377,36 +380,3 @@ def same_code(new: Type, old: Type) -> bool:
     return (isinstance(new, StaticType) and isinstance(old, StaticType)
             and type(new.value) is type(old.value) is _types.FunctionType
             and new.value is not old.value and new.value.__code__ is old.value.__code__)
-
-
-def check_input_signature(name: str, given: Signature, wanted: Mapping[str, TensorSpec | Type],
-                          span: Span | None = None) -> Signature:
-    """`given` with the types that `input_signature` promises; SignatureError naming what breaks it."""
-    types: list[Type] = []
-    for argument, actual in zip(given.names, given.types, strict=True):
-        if argument not in wanted:
-            raise _mismatch(name, given, wanted, f"the argument {argument!r} is not in it", span)
-        spec = wanted[argument]
-        if isinstance(spec, TensorSpec):
-            if not isinstance(actual, ArrayType) or not spec.accepts(actual):
-                why = f"the argument {argument!r} is {show(actual)}, not {spec!r}"
-                raise _mismatch(name, given, wanted, why, span)
-            types.append(spec.type_for(actual))
-        elif covers(spec, actual):
-            types.append(spec)
-        else:
-            why = f"the argument {argument!r} is {show(actual)}, not {show(spec)}"
-            raise _mismatch(name, given, wanted, why, span)
-    missing = [argument for argument in wanted if argument not in given.names]
-    if missing:
-        raise _mismatch(name, given, wanted, f"the argument {missing[0]!r} is not given", span)
-    return given.with_types(types)
-
-
-def _mismatch(name: str, given: Signature, wanted: Mapping[str, TensorSpec | Type], why: str,
-              span: Span | None) -> SignatureError:
-    promised = ", ".join(f"{key}: {spec!r}" if isinstance(spec, TensorSpec) else f"{key}: {show(spec)}"
-                         for key, spec in wanted.items())
-    return SignatureError(f"the arguments do not match the input_signature of {name!r}\n"
-                          f"  given:    {given}\n  promised: {name}({promised})", span=span, why=why,
-                          fix="pass what was promised, or loosen the input_signature")

@@ -13,6 +13,7 @@ from runtime.ir.graph import Graph, Operand
 from runtime.ops.table import BY_CALLABLE, BY_METHOD, OPS
 from runtime.places import place, span_here, span_of_error
 from runtime.trace.core import Diverged, Trace
+from runtime.trace.outputs import structure
 from runtime.trace.outside import guard_namedtuple
 from runtime.trace.protocol import Protocol
 from runtime.trace.record import Argument, Path, TraceResult
@@ -96,8 +97,11 @@ def trace_call(
             with np.errstate(all="raise"):
                 args = [_parameter(trace, a, i) for i, a in enumerate(positional)]
                 kwargs = {k: _parameter(trace, a, len(args) + i) for i, (k, a) in enumerate(keywords.items())}
+                outputs = None
                 try:
-                    result: tuple[Operand, ...] = (trace.operand(fn(*args, **kwargs)),)
+                    returned = fn(*args, **kwargs)
+                    outputs = structure(trace, returned)
+                    result: tuple[Operand, ...] = (trace.operand(returned),)
                 except Diverged:
                     result = ()
         except AutographError as error:
@@ -113,7 +117,7 @@ def trace_call(
             trace.closed = True
     root = trace.builder
     graph = Graph(name, tuple(root.params), tuple(root.nodes), result, diverges=not result and _ends(root))
-    return TraceResult(graph, tuple(trace.guards.values()), tuple(dict.fromkeys(trace.notes)))
+    return TraceResult(graph, tuple(trace.guards.values()), tuple(dict.fromkeys(trace.notes)), outputs)
 
 
 def _trace_error_behind(error: BaseException) -> TraceError | None:

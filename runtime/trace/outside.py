@@ -15,7 +15,7 @@ from runtime.errors import Untraceable
 from runtime.ir.graph import Const, Value
 from runtime.trace.core import Trace, is_static
 from runtime.trace.heap import CLEAN, UNKNOWN
-from runtime.trace.record import Path
+from runtime.trace.record import Path, Placeholder
 from runtime.trace.trust import trusted
 from runtime.trace.values import Traced
 from runtime.types import (
@@ -108,6 +108,10 @@ def lift_path(trace: Trace, value: Any, path: Path) -> Any:
 def lift(trace: Trace, value: Any, path: Path, load: Any) -> Any:
     """The trace value of a concrete value found at `path`; `load(type)` reads it at run time."""
     checked = trace.heap.trust != CLEAN
+    if type(value) is Placeholder:
+        trace.guard(path, value.type, path.text)
+        t = value.type
+        return trace.wrap(_expected(trace, load(OBJECT), t, path) if checked else load(t))
     if opaque(type(value)):
         trace.guard(path, ObjectType(type(value)), path.text)
         return trace.wrap(load(OBJECT if checked else ObjectType(type(value))))
@@ -132,9 +136,14 @@ def lift(trace: Trace, value: Any, path: Path, load: Any) -> Any:
     trace.guard(path, t if isinstance(t, (ArrayType, ObjectType)) else ObjectType(type(value)), path.text)
     if not checked:
         return trace.wrap(load(t), example=None if isinstance(t, ArrayType) else value, path=path)
-    expected = trace.emit("py.expect", [load(OBJECT), Const(t), path.text], type=t)
+    return trace.wrap(_expected(trace, load(OBJECT), t, path))
+
+
+def _expected(trace: Trace, loaded: Value, t: Type, path: Path) -> Value:
+    """What was read, checked at run time to be of this type."""
+    expected = trace.emit("py.expect", [loaded, Const(t), path.text], type=t)
     assert expected is not None
-    return trace.wrap(expected)
+    return expected
 
 
 def _lift_tuple(trace: Trace, value: tuple[Any, ...], path: Path, load: Any) -> Any:

@@ -25,6 +25,13 @@ class Argument:
     type: Type
 
 
+@dataclasses.dataclass(frozen=True)
+class Placeholder:
+    """Stands in an example for a value of which only the type is given."""
+
+    type: Type
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Path:
     """root: the index of an argument, or a one-element tuple holding an object; steps: ("attr", name),
@@ -94,8 +101,11 @@ class Note:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class TraceResult:
-    """One traced call: its graph, what it relies on, and what was left to Python."""
+    """One traced call: its graph, what it relies on, what was left to Python, and the tree of its result.
+
+    outputs: known containers with trace types at the leaves; None where control never gets to the end."""
 
     graph: Graph
     guards: tuple[Guard, ...]
     notes: tuple[Note, ...]
+    outputs: Any = None
