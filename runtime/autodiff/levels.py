@@ -26,7 +26,15 @@ from runtime.ops.adjoint import EACH, LINEAR, ZERO, Composite, Rule, fit, is_bas
 
 Place = tuple[Any, ...]  # the way to an operand: position or keyword, then indices into nested sequences
 _depth = itertools.count()
-_state = threading.local()
+
+
+class _State(threading.local):
+    """open: how many levels are open in this thread; asked by every call, so it always has a value."""
+
+    open = 0
+
+
+_state = _State()
 
 
 class Active:
@@ -77,7 +85,7 @@ def _same_bits(a: Any, b: Any) -> bool:
 
 def recording() -> bool:
     """Whether a level is open in this thread."""
-    return bool(getattr(_state, "open", 0))
+    return _state.open > 0
 
 
 class Level:
@@ -89,7 +97,7 @@ class Level:
         self.closed = False
 
     def __enter__(self) -> Level:
-        _state.open = getattr(_state, "open", 0) + 1
+        _state.open += 1
         return self
 
     def __exit__(self, *_: object) -> None:
