@@ -97,7 +97,12 @@ class LeakedTensorError(TraceError):
 
 
 class GuardError(AutographError):
-    """Something that the trace relied on was changed by a call in the middle of the function."""
+    """Something that the trace relied on was changed by a call in the middle of the function.
+
+    place: what was changed, in the words of the trace's guard.
+    """
+
+    place = ""
 
 
 class GraphError(AutographError):

@@ -86,20 +86,22 @@ def make_function(
 def check_same(value: Any, expected: Any, text: str) -> Any:
     """`value`, which must still be what the trace relied on; GuardError naming it otherwise."""
     if not same_static(value, expected):
-        raise GuardError(
-            f"{text} was changed by a call in the middle of the converted function",
-            why="its value is a constant of the trace, and the call may have happened after it was used",
-            fix="read it once before the call, or decorate with ag.do_not_convert",
-        )
+        raise _changed(text, "was changed", "its value is a constant of the trace")
     return value
 
 
 def expect(value: Any, expected: Type, text: str) -> Any:
     """`value`, which must still be of the type the trace relied on; GuardError naming it otherwise."""
     if not describes(expected, value):
-        raise GuardError(
-            f"{text} was changed to another kind of value by a call in the middle of the converted function",
-            why=f"the trace relied on {expected}",
-            fix="read it once before the call, or decorate with ag.do_not_convert",
-        )
+        raise _changed(text, "was changed to another kind of value", f"the trace relied on {expected}")
     return value
+
+
+def _changed(place: str, what: str, why: str) -> GuardError:
+    error = GuardError(
+        f"{place} {what} by a call in the middle of the converted function",
+        why=f"{why}, and the call may have happened after it was used; from the next call on it is read anew",
+        fix="read it once before the call, or decorate with ag.do_not_convert",
+    )
+    error.place = place
+    return error

@@ -24,7 +24,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, over
 
 from runtime.autodiff.levels import recording
 from runtime.config import settings
-from runtime.errors import AutographError, ConversionRefused, Span, Untraceable
+from runtime.errors import AutographError, ConversionRefused, GuardError, Span, Untraceable
 from runtime.execute.traceback import cleaned
 from runtime.function.accounts import (
     FIRST,
@@ -162,12 +162,25 @@ class PolymorphicFunction(Generic[P, R]):
                     return result  # type: ignore[no-any-return]
             return self._call_slowly(args, kwargs)  # type: ignore[no-any-return]
         except BaseException as error:
+            if isinstance(error, GuardError):
+                self._distrust(error.place)
             found = cleaned(error)
             if sys.version_info < (3, 11):  # a bare raise would restore the old traceback
                 raise error.with_traceback(found)  # noqa: B904  it is the error that is being handled
             else:  # a bare raise adds no entry for this frame
                 error.__traceback__ = found
                 raise
+
+    def _distrust(self, place: str) -> None:
+        """A place turned out to change in the middle of calls: it is read at run time from now on."""
+        with self._lock:
+            for record in list(self._history):
+                guards = record.concrete.guards if record.concrete is not None else ()
+                paths = [guard.path.key for guard in guards if guard.text == place]
+                self._changes.update((path, (2, UNBOUND)) for path in paths)
+                if paths:
+                    self._drop(record)
+            self._rebuild()
 
     def _run_inside(self, /, *args: Any, **kwargs: Any) -> Any:
         """The call without what was put around it."""
@@ -316,14 +329,16 @@ class PolymorphicFunction(Generic[P, R]):
         self._plain_reason = why
         self._rebuild()
 
+    def _drop(self, record: TraceRecord) -> None:
+        self._history.remove(record)
+        left = {k: [r for r in group if r is not record] for k, group in self._groups.items()}
+        self._groups = {k: group for k, group in left.items() if group}
+
     def _store(self, record: TraceRecord, key: Hashable, bound: Bound) -> None:
         """Add a record; the least recently used one goes when there are too many."""
         record.classes = bound.classes
         while len(self._history) >= settings.cache_size:
-            oldest = min(self._history, key=lambda r: max(r.used, r.made))
-            self._history.remove(oldest)
-            left = {k: [r for r in group if r is not oldest] for k, group in self._groups.items()}
-            self._groups = {k: group for k, group in left.items() if group}
+            self._drop(min(self._history, key=lambda r: max(r.used, r.made)))
         self._accounts.append(Account(str(record.signature), record.reason, record.changes, record.plain))
         self._groups.setdefault(key, []).append(record)
         self._history.append(record)

@@ -97,8 +97,8 @@ def _instance_attr(trace: Trace, x: Traced, cls: type, name: str) -> Any:
         )
     if cls is Cell and name == "set":
         return Method(x, name)
-    if isinstance(found, property) and found.fget is not None and not _class_changed(trace, cls, name):
-        _guard_method(trace, x, cls, name, found)
+    followed = isinstance(found, property) and found.fget is not None and not _class_changed(trace, cls, name)
+    if followed and _guard_method(trace, x, cls, name, found):
         return trace.protocol.call(trace.constant(found.fget) if _user(found.fget) else found.fget, (x,), {})
     if _computed(found):  # looking it up runs code: neither the trace nor a guard may do so
         return _load(trace, x, name, OBJECT)
@@ -161,10 +161,12 @@ def _class_attr(trace: Trace, x: Traced, cls: type, name: str, found: Any) -> An
     if _class_changed(trace, cls, name):
         return _load(trace, x, name, OBJECT)
     if isinstance(found, types.FunctionType):
-        _guard_method(trace, x, cls, name, found)
+        if not _guard_method(trace, x, cls, name, found):
+            return _load(trace, x, name, OBJECT)
         return types.MethodType(trace.constant(found), x)  # calling it, even as written, asks the trace
     if isinstance(found, (staticmethod, classmethod)) and _user(found.__func__):
-        _guard_method(trace, x, cls, name, found)
+        if not _guard_method(trace, x, cls, name, found):
+            return _load(trace, x, name, OBJECT)
         function = trace.constant(found.__func__)
         return function if isinstance(found, staticmethod) else types.MethodType(function, trace.constant(cls))
     if found is _MISSING or hasattr(type(found), "__get__"):
@@ -176,20 +178,25 @@ def _class_attr(trace: Trace, x: Traced, cls: type, name: str, found: Any) -> An
     return outside.read(trace, holder, "attr", name, found)
 
 
-def _guard_method(trace: Trace, x: Traced, cls: type, name: str, found: Any) -> None:
-    """The instance (or, for one made in the call, its class) still has this method under this name."""
+def _guard_method(trace: Trace, x: Traced, cls: type, name: str, found: Any) -> bool:
+    """The instance (or, for one made in the call, its class) still has this method under this name.
+
+    False: it changes all the time, so it must be looked up at run time."""
     expected = found.__func__ if isinstance(found, (staticmethod, classmethod)) else found
     own = x._facts.path if x._facts.example is not None and isinstance(found, types.FunctionType) else None
     path = Path((cls,)) / ("attr", name) if own is None else own / ("attr", name) / ("attr", "__func__")
     if isinstance(found, classmethod):
         path = path / ("attr", "__func__")
     what = f"{cls.__qualname__}.{name}"
+    if outside.changes(trace, path):
+        return False
     trace.guard(path, StaticType(expected), what)
     if trace.heap.trust != CLEAN:  # code that the trace doesn't see has run: it may have exchanged the method
         now = trace.emit("py.getattr", [trace.constant(cls), name])
         if isinstance(found, classmethod):
             now = trace.emit("py.getattr", [now, "__func__"])
         trace.emit("py.check", [now, Const(expected), what])
+    return True
 
 
 def _named_thing_attr(trace: Trace, x: Traced, name: str) -> Any:
@@ -213,7 +220,8 @@ def _type_attr(trace: Trace, x: Traced, cls: type, name: str) -> Any:
     if type(cls) not in _METACLASSES or found is _MISSING or name in type(cls).__dict__:
         return _load(trace, x, name, OBJECT)
     if isinstance(found, (classmethod, staticmethod)) and _user(found.__func__):
-        _guard_method(trace, x, cls, name, found)
+        if not _guard_method(trace, x, cls, name, found):
+            return _load(trace, x, name, OBJECT)
         function = trace.constant(found.__func__)
         return function if isinstance(found, staticmethod) else types.MethodType(function, x)
     if hasattr(type(found), "__get__") and not _user(found):
@@ -259,8 +267,8 @@ def set_attr(trace: Trace, x: Traced, name: str, value: Any) -> None:
     if name == "__class__":
         raise Untraceable("an object's class is exchanged", span=trace.span())
     settable = isinstance(found, property) and found.fset is not None and cls is not Cell
-    if cls is not None and settable and not _class_changed(trace, cls, name):
-        _guard_method(trace, x, cls, name, found)
+    changed = cls is None or _class_changed(trace, cls, name)
+    if cls is not None and settable and not changed and _guard_method(trace, x, cls, name, found):
         trace.protocol.call(trace.constant(found.fset), (x, value), {})  # type: ignore[union-attr]
         return
     trace.emit("py.setattr", [trace.receiver(x), name, value])

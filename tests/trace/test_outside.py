@@ -262,6 +262,38 @@ def test_what_keeps_changing_is_read_at_run_time() -> None:
     assert len(f.traces) <= 3
 
 
+class Patched:
+    def method(self) -> Any:
+        return 1
+
+
+def patched(x: Any) -> Any:
+    return x
+
+
+@ag.do_not_convert
+def patch(n: int) -> None:
+    global patched
+    patched = lambda x: n  # noqa: E731
+    Patched.method = lambda self: n  # type: ignore[assignment,method-assign]
+
+
+def calls_patched(n: int, p: Any) -> Any:
+    before = patched(n), p.method()
+    patch(n)
+    return before, patched(n), p.method()
+
+
+def test_functions_exchanged_unseen_in_the_middle() -> None:
+    """An error that says so, never another result; and it is known from then on."""
+    f = ag.function(calls_patched)
+    p = Patched()
+    with pytest.raises(ag.GuardError, match="global 'patched' was changed by a call in the middle"):
+        f(2, p)
+    for n in (3, 4, 5):
+        assert f(n, p) == ((n - 1, n - 1), n, n)
+
+
 def test_a_counter_does_not_retrace() -> None:
     n = 0
 
