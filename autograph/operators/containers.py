@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from runtime import pyops
+from runtime.autodiff.levels import recording
+from runtime.autodiff.lists import FollowedList
 from runtime.functional import cond, for_loop
 from runtime.trace import items
 from runtime.trace.core import active, is_static
@@ -19,7 +21,7 @@ def list_(*values: Any) -> Any:
     """`[*values]`."""
     trace = active()
     if trace is None:
-        return list(values)
+        return FollowedList(values) if recording() else list(values)
     if not any(isinstance(v, Star) for v in values):
         return items.new_list(trace, values)
     out = items.new_list(trace, ())

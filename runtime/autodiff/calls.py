@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from runtime.autodiff.box import BOXES, Box, any_box, unwrap_bare
-from runtime.autodiff.dispatch import call_function, call_row
+from runtime.autodiff.dispatch import call_function, call_row, call_ufunc
 from runtime.autodiff.levels import map_tree
+from runtime.autodiff.lists import FollowedList
 from runtime.autodiff.rows import by_name, row_of
 from runtime.ops.adjoint import cast
 
@@ -90,21 +91,18 @@ def _with_boxes(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dic
         return args[0] ** args[1]
     if isinstance(getattr(function, "__self__", None), str):  # "{:.3f}".format(x), "".join
         return function(*args, **kwargs)
-    if _row_wants(function):
+    if isinstance(function, np.ufunc):  # NumPy would open the boxes of a list
+        return call_ufunc(function, "__call__", args, kwargs)
+    if row_of(function) is not None:
         return call_function(function, args, kwargs)
     return function(*args, **kwargs)
-
-
-def _row_wants(function: Callable[..., Any]) -> bool:
-    """Whether a NumPy function that doesn't hand over to its arguments has a row."""
-    row = row_of(function)
-    return row is not None and not isinstance(function, np.ufunc)
 
 
 def _class(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Numbers made of followed numbers stay followed."""
     if cls is type and len(args) == 1:
-        return type(unwrap_bare(args[0]))
+        found = type(unwrap_bare(args[0]))
+        return list if found is FollowedList else found
     if len(args) == 1 and not kwargs and type(args[0]) in BOXES:
         x = args[0]
         if cls in (float, complex):
@@ -118,6 +116,8 @@ def _class(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             )
         if issubclass(cls, (bool, int, str, np.integer, np.bool_)):
             return cls(x.bare)
+    if cls is complex and len(args) == 2 and not kwargs:
+        return cast(args[0] + args[1] * 1j, complex)
     return cls(*args, **kwargs)
 
 

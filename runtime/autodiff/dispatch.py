@@ -28,6 +28,7 @@ from runtime.autodiff.box import (
 from runtime.autodiff.levels import Active, apply, apply_flat, bare, map_tree, opened, snapshot
 from runtime.autodiff.places import Step
 from runtime.autodiff.rows import FUNCTIONS, PART_WRITES, REDUCE, VIEWS, by_name, row_of
+from runtime.autodiff.rows import SEQUENCES as SEQUENCE_ROWS
 from runtime.errors import GradientError
 from runtime.ir.opdef import OpDef
 from runtime.ops.adjoint import scatter
@@ -55,6 +56,8 @@ def call_row(row: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     out = kwargs.pop("out", None)
     if isinstance(out, tuple) and len(out) == 1:
         out = out[0]
+    if row.name not in SEQUENCE_ROWS:
+        args = tuple(_as_array(x) if isinstance(x, (list, tuple)) and _any_number(x) else x for x in args)
     if row.name in VIEWS and type(args[0]) in BOXES and not any_box(args[1:]):
         return _view(row, args, kwargs)
     followed = any_followed(args) or any_followed(kwargs)
@@ -70,6 +73,18 @@ def call_row(row: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return out
 
 
+def _any_number(x: Any) -> bool:
+    """Whether a nested sequence has a box or a float in it, so that it stands for an array."""
+    if isinstance(x, (list, tuple)):
+        return any(map(_any_number, x))
+    return type(x) in BOXES or isinstance(x, (float, complex, np.inexact))
+
+
+def _as_array(x: Any) -> Any:
+    """The array that NumPy makes of nested sequences of numbers and arrays."""
+    return call_row(by_name("np.array"), (x,), {})
+
+
 def _simply(row: OpDef, args: tuple[Any, ...]) -> Any:
     """The op where no operand is a sequence, which needs fewer questions; NotImplemented where one is."""
     followed, arrays = False, False
@@ -80,7 +95,7 @@ def _simply(row: OpDef, args: tuple[Any, ...]) -> Any:
             value = x._store.value if kind is Box else x.read()
             followed = followed or type(value) is Active
             given.append(value)
-        elif kind in SEQUENCES or isinstance(x, tuple):
+        elif kind in SEQUENCES or isinstance(x, (tuple, list)):
             return NotImplemented
         else:
             arrays = arrays or kind is np.ndarray

@@ -165,7 +165,7 @@ def map_tree(function: Callable[[Any], Any], x: Any) -> Any:
     if isinstance(x, tuple):
         made = [map_tree(function, item) for item in x]
         return type(x)(*made) if hasattr(x, "_fields") else tuple(made)
-    if type(x) is list:
+    if isinstance(x, list):
         return [map_tree(function, item) for item in x]
     if type(x) is dict:
         return {key: map_tree(function, item) for key, item in x.items()}

@@ -40,6 +40,13 @@ VIEWS = frozenset(
     np.linalg.diagonal nd.reshape nd.transpose nd.view np.diag nd.conj nd.conjugate""".split()
 )
 
+# Ops with an operand that is a sequence of arrays; elsewhere a sequence of numbers stands for an array.
+SEQUENCES = frozenset(
+    """np.concatenate np.stack np.vstack np.hstack np.dstack np.column_stack np.block np.array np.asarray
+    np.asanyarray np.ascontiguousarray np.asfortranarray np.linalg.multi_dot np.select np.choose np.ix_
+    np.piecewise getitem np.lexsort""".split()
+)
+
 # Functions that are no rows, or that need more than their row: "plain" ones look at bare values only.
 FUNCTIONS: dict[Any, str] = {
     **dict.fromkeys(

@@ -283,6 +283,22 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     return made
 
 
+def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
+    """np.piecewise as writes of each function's values where its condition holds."""
+    conditions = np.asarray(condlist, bool)
+    conditions = conditions[None] if conditions.ndim == np.ndim(x) else conditions
+    if len(funclist) == len(conditions) + 1:
+        conditions = np.concatenate([conditions, ~np.any(conditions, axis=0)[None]])
+    made = np.array(concrete(x)) * 0 + 0 * x
+    for condition, function in zip(conditions, funclist, strict=True):
+        if callable(function):
+            if np.any(condition):
+                made[condition] = function(x[condition], *args, **kw)
+        else:
+            made[condition] = function
+    return made
+
+
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     """np.choose as nested choices."""
     n = len(choices)
@@ -431,6 +447,7 @@ VJP: dict[str, dict[Any, Any] | Composite] = {
     "np.compress": Composite(compress),
     "np.extract": Composite(extract),
     "np.select": Composite(select),
+    "np.piecewise": Composite(piecewise),
     "np.choose": Composite(choose),
     "np.insert": Composite(insert),
     "np.interp": Composite(interp),

@@ -198,6 +198,35 @@ def matrix_power(a: Any, n: int) -> Any:
     return made
 
 
+def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+    """np.linalg.lstsq of a matrix of full rank by its pseudo-inverse."""
+    rows, columns = np.shape(a)
+    x = np.matmul(np.linalg.pinv(a), b)
+    values = np.linalg.svd(a, compute_uv=False)
+    rank = int(np.linalg.matrix_rank(concrete(a)))
+    if rank < min(rows, columns):
+        raise NotImplementedError("the derivative of np.linalg.lstsq of a matrix that lacks full rank")
+    rest = np.matmul(a, x) - b
+    if rank == columns < rows:
+        squares = np.real(rest * conj(rest))
+        residuals = np.reshape(np.sum(squares, axis=0), (-1,))
+    else:
+        residuals = np.zeros(0, x.dtype)
+    return x, residuals, np.int32(rank), values
+
+
+def polyfit(
+    x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False
+) -> Any:
+    """np.polyfit by least squares over scaled powers."""
+    if full or cov or w is not None:
+        raise NotImplementedError("the derivative of np.polyfit with full=, cov= or w=")
+    powers = np.vander(x, deg + 1) if hasattr(x, "dtype") else np.vander(np.asarray(x), deg + 1)
+    size = np.sqrt(np.sum(powers * powers, axis=0))
+    found = np.linalg.lstsq(powers / size, y, None)[0]
+    return np.transpose(np.transpose(found) / size)
+
+
 # -- statistics ------------------------------------------------------------------------------------
 
 
@@ -510,6 +539,8 @@ VJP: dict[str, dict[Any, Any] | Composite] = {
     ),
     "np.linalg.multi_dot": Composite(multi_dot),
     "np.linalg.matrix_power": Composite(matrix_power),
+    "np.linalg.lstsq": Composite(lstsq),
+    "np.polyfit": Composite(polyfit),
     "np.linalg.cond": Composite(
         lambda x, p=None: norm(x, p or 2, (-2, -1)) * norm(np.linalg.inv(x), p or 2, (-2, -1))
     ),

@@ -108,7 +108,12 @@ POINTS: dict[str, Callable[[Draw], list[Call]]] = {
         ((d(3),), {"weights": np.abs(d(3)) + 1, "returned": True}),
     ],
     "np.polyval": lambda d: [((d(3), d()), {}), ((d(3), d(2, 2)), {})],
-    "np.piecewise": lambda d: [],
+    "np.piecewise": lambda d: [
+        ((d(4), [np.array([True, False, True, False])], [lambda x: x * x, lambda x: -x]), {}),
+        ((d(3), [np.array([True, False, False]), np.array([False, True, False])], [np.sin, 2.0]), {}),
+    ],
+    "np.linalg.lstsq": lambda d: [((d(4, 2), d(4)), {}), ((d(3, 3), d(3, 2)), {})],
+    "np.polyfit": lambda d: [((np.arange(5.0), d(5), 2), {}), ((d(4), d(4), 1), {})],
     "np.prod": lambda d: [((d(4),), {}), ((d(2, 3),), {"axis": 1}), ((d(2, 3),), {"axis": (0, 1), "keepdims": True})],
     "np.cumprod": lambda d: [((d(4),), {}), ((d(2, 3),), {"axis": 0})],
     "np.insert": lambda d: [((d(4), 1, d()), {}), ((d(2, 3), [0, 2], d(2, 2)), {"axis": 1}), ((d(3), 1, d(2)), {})],

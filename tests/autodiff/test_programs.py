@@ -263,6 +263,40 @@ def comprehension(x: Any) -> Any:
     return sum([v * w for v in x for w in x if v > w])
 
 
+def lists_of_numbers(x: Any) -> Any:
+    out = []
+    for v in x:
+        out.append(v * v)
+    parts = [v * 2 for v in x]
+    assert type(parts) is list
+    mixed = np.sum([x[0], x[1] * 2]) + np.exp([x[1], 0.0]).sum() + np.max([x[0], x[2]])
+    return np.mean(out) + np.sum(parts) * mixed + (SCALE * out).sum() + np.dot(parts, [1.0, 2.0, 3.0])
+
+
+def least_squares(x: Any) -> Any:
+    a = np.vander(np.arange(4.0), 2) * x[0] + np.outer(np.arange(4.0), x[1:])
+    solution, residuals, _, _ = np.linalg.lstsq(a, np.array([1.0, 2.0, 0.5, 3.0]), rcond=None)
+    return (solution**2).sum() + residuals[0] + np.polyfit(np.arange(3.0), x * x, 1)[0]
+
+
+def adaptive_ode(x: Any) -> Any:
+    y, t, h = np.array([1.0, 0.5]), 0.0, 0.2
+    while t < 1.0:
+        h = min(h, 1.0 - t)
+        k1 = np.array([y[1], -(x[2] ** 2) * y[0] - 0.3 * x[0] * y[1]])
+        mid = y + h * k1
+        k2 = np.array([mid[1], -(x[2] ** 2) * mid[0] - 0.3 * x[0] * mid[1]])
+        step = y + h / 2 * (k1 + k2)
+        err = ag.stop_gradient(np.abs(step - mid).max())
+        if err > 0.05:
+            h = h / 2
+            continue
+        y, t = step, t + h
+        if err < 0.01:
+            h = h * 2
+    return y[0] * y[1]
+
+
 def copies(x: Any) -> Any:
     y = x * x
     a, b = copy.copy(y), copy.deepcopy({"y": y})

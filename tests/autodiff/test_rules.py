@@ -21,7 +21,6 @@ ROWS = [row for row in OPS.values() if row.vjp]
 # Rows without points in a dtype, with the reason.
 WITHOUT = {
     "nd.view": "its only float view is that of the same dtype",
-    "np.piecewise": "its functions are called on parts",
 }
 # Eigenvectors have a free phase, which finite differences don't fix.
 PHASE = {"np.linalg.eigh", "np.linalg.svd", "np.linalg.eig"}
