@@ -55,7 +55,8 @@ def test_2_warnings() -> None:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             call(np.float64(1.0))
-        seen.append([(w.category, str(w.message)) for w in caught])
+        places = [(w.filename, w.lineno) if sys.version_info >= (3, 11) else () for w in caught]
+        seen.append([(w.category, str(w.message), p) for w, p in zip(caught, places, strict=True)])
     assert seen[0] == seen[1] == seen[2] != []
     with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
         function(np.float64(1.0))
@@ -66,3 +67,37 @@ def test_2_warnings() -> None:
 
 def test_3_nan_stays_nan() -> None:
     assert np.isnan(ag.function(warns)(np.float64("nan")))
+
+
+def returns(x: Any) -> Any:
+    return x
+
+
+def test_4_equal_immutable_objects() -> None:
+    f = ag.function(returns)
+    for value in (1.5, 10**30, "ab" * 30, (1.5, "x")):
+        got = f(value)
+        assert got == value and type(got) is type(value)
+    for thing in ([1], {1: 2}, np.ones(2), object(), {3}, (1, [2])):
+        assert f(thing) is thing or isinstance(thing, tuple) and f(thing)[1] is thing[1]
+
+
+def exchanged(x: Any) -> Any:
+    return x
+
+
+@ag.do_not_convert
+def exchange() -> None:
+    globals()["exchanged"] = lambda x: -x
+
+
+def uses_exchanged(x: Any) -> Any:
+    exchange()
+    return exchanged(x)
+
+
+def test_5_functions_exchanged_behind_the_traces_back() -> None:
+    f = ag.function(uses_exchanged)
+    with pytest.raises(ag.GuardError, match="global 'exchanged'"):
+        f(1)
+    assert f(1) == f(2.5) + 1.5 == -1
