@@ -150,7 +150,7 @@ class _Printer(Guarded):
         for k in objects(node, template):
             literal = found[k].literal
             if literal is not None:
-                found[k] = self.constants.reference(literal)
+                found[k] = self.constants.reference(literal, compared=node.op == "py.is")
         expr = template.fill(found, node.span, not free)
         if node.op in ("py.tuple", "py.slice"):
             expr = _with_subscript(node, expr, found)

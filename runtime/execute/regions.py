@@ -15,6 +15,7 @@ from runtime.execute.blocks import Blocks, Line, Scope
 from runtime.execute.breaks import flags_of, with_breaks
 from runtime.execute.dataflow import Loop
 from runtime.execute.expression import AND, CONDITIONAL, NOT, OR, Expr, compose, variable
+from runtime.ir.effects import quiet_truth
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 
 _SHORT = 72
@@ -142,7 +143,7 @@ class Regions(Blocks, abc.ABC):
         if self._moves_nothing(scope, node, arms):
             return False
         which = self.flow.shortcut(node)
-        ordered = pred.ordered or true.ordered or false.ordered
+        ordered = pred.ordered or true.ordered or false.ordered or not quiet_truth(node.inputs[0].type)
         if which == "and":
             expr = compose([pred.at_least(AND), " and ", true.at_least(AND)], AND, None, ordered)
         elif which == "or":
@@ -190,6 +191,10 @@ class Regions(Blocks, abc.ABC):
             if target is not None:
                 scope.env[out] = variable(target)
         true, false = (self.finish(arm, targets, node.span) for arm in arms)
+        if not true and not false and not quiet_truth(node.inputs[0].type):
+            self.emit(["if ", pred, ":"], node.span)
+            self.nest([])
+            return
         self.write_if(pred, arms, true, false, node.span)
 
     def _targets(

@@ -27,6 +27,7 @@ _HOLDERS = frozenset(
         "py.unpack",
     }
 )
+_CONSTANT = (tuple, str, bytes, range, slice, type(None), frozenset)
 _TAME = (list, dict, tuple, set, str, bytes, range, slice, type(None), frozenset)
 
 
@@ -39,11 +40,22 @@ def tame(t: Type) -> bool:
     return isinstance(t, (ArrayType, WeakType, NumberType, StaticType))
 
 
+def quiet_truth(t: Type) -> bool:
+    """Whether asking a value of this type for its truth runs no code, never raises and always says the same."""
+    if isinstance(t, ArrayType):
+        return t.scalar
+    if isinstance(t, ObjectType):
+        return t.cls in _CONSTANT
+    return isinstance(t, (WeakType, NumberType, StaticType, TupleType))
+
+
 def effect_of(node: Node, table: Mapping[str, OpDef]) -> str:
     """PURE, WRITE or EFFECT, as `OpDef.effect`, but of this node with these operands and regions."""
     if node.regions:
         inner = [effect_of(n, table) for region in node.regions for n in region.nodes]
         if any(region.diverges for region in node.regions) or node.op == "for":
+            return EFFECT
+        if node.op == "cond" and not tame(node.inputs[0].type):
             return EFFECT
         return max(inner, key=_RANK.__getitem__, default=PURE) if node.op == "cond" else EFFECT
     row = table[node.op]
@@ -59,6 +71,8 @@ def effect_of(node: Node, table: Mapping[str, OpDef]) -> str:
 def removable(node: Node, table: Mapping[str, OpDef]) -> bool:
     """Whether the node may be dropped when nobody needs its outputs: no effect, and it can't raise."""
     if node.regions:
+        if node.op == "cond" and not (quiet_truth(t := node.inputs[0].type) or isinstance(t, ObjectType)):
+            return False  # an array may have no truth
         return effect_of(node, table) == PURE and all(
             removable(n, table) for r in node.regions for n in r.nodes
         )

@@ -134,6 +134,48 @@ def loop_test_binds_a_shared_name(x: Any) -> Any:
     return n, y
 
 
+class Loud:
+    """Says when it is asked for its truth, and changes its mind."""
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __bool__(self) -> bool:
+        print("asked", self.value)
+        self.value -= 1
+        return self.value > 0
+
+
+@case((Loud(3),), (Loud(0),), (A([1, 2]),), (A([1]),), (A([]),), ([],), (A(0),))
+def truth_is_asked_in_order(x: Any) -> Any:
+    """Asking for the truth may run code, raise, and depend on what was written before."""
+    y = x and 5
+    z = x or 7
+    w = not x
+    u = 1 if x else 2
+    if x:
+        pass
+    if isinstance(x, (list, np.ndarray)):
+        x *= 0
+    return y is x, z is x, w, u
+
+
+@case((A([1, 2]),), (A([1]),), (A([]),))
+def nobody_needs_the_answer(x: Any) -> Any:
+    """An array of several items has no truth, also where nothing depends on it."""
+    x and 5
+    if x:
+        y = 1
+    else:
+        y = 1
+    return x
+
+
+@case((None,), (1,), ("s",), (i64(1),))
+def calls_what_cannot_be_called(x: Any) -> Any:
+    return x(1)
+
+
 @pytest.mark.parametrize(("function", "calls"), CASES)
 def test_is_as_python(function: Callable[..., Any], calls: tuple[tuple[Any, ...], ...]) -> None:
     checked = ag.function(function, check=True)
