@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Union
 
+from autograph.trees import walk as tree_walk
 from runtime.errors import GraphError
 
 FunctionNode = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda]
@@ -56,7 +57,10 @@ def compile_function(node: FunctionNode, free: Sequence[str], like: types.CodeTy
     factory.name, factory.body = _FACTORY, body
     factory.args.args = [ast.arg(name) for name in free]
     before: list[ast.stmt] = [ast.Import([ast.alias(name)]) for name in imports]
+    # Only these few nodes lack places, not what stands inside the function.
+    inside, bare.body = bare.body, []
     module = ast.fix_missing_locations(ast.Module([*before, factory], type_ignores=[]))
+    bare.body = inside
     with no_syntax_warnings():
         made = compile(module, filename, "exec", flags=like.co_flags & _FUTURES, dont_inherit=True)
     inner = [code for outer in nested(made) for code in nested(outer)]
@@ -183,7 +187,7 @@ def code_name(node: FunctionNode) -> str:
 def nodes_of_codes(root: types.CodeType, tree: FunctionNode) -> list[tuple[types.CodeType, FunctionNode]]:
     """Each code object within `root` with its node within `tree`, where that can be told."""
     table: dict[tuple[str, int], list[FunctionNode]] = {}
-    for node in ast.walk(tree):
+    for node in tree_walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) and node is not tree:
             table.setdefault((code_name(node), first_line(node)), []).append(node)
     found: list[tuple[types.CodeType, FunctionNode]] = []

@@ -19,6 +19,7 @@ import gast
 from autograph.codes import compile_function, nodes_of_codes, walk
 from autograph.origin import Origin, generated_filename, register, trace_origin
 from autograph.source import Source
+from autograph.trees import to_ast
 from autograph.unparse import unparse
 from runtime.errors import GraphError
 
@@ -51,7 +52,7 @@ def load(tree: gast.FunctionDef, source: Source, *, ag: str = "ag",
          boxed_free: frozenset[str] = frozenset()) -> Generated:
     """Print and compile a converted definition; `ag` is the name by which it calls the operators."""
     original = source.function.__code__
-    located = gast.gast_to_ast(tree)
+    located = to_ast(tree)
     text = unparse(located)
     printed = ast.parse(text).body[0]
     if not isinstance(printed, ast.FunctionDef):

@@ -9,6 +9,9 @@ import builtins
 import keyword
 from collections.abc import Iterable
 
+from autograph.trees import walk
+
+_NAMING = frozenset(["id", "arg", "name", "asname", "rest", "names"])
 _RESERVED = frozenset(keyword.kwlist) | frozenset(dir(builtins))
 
 
@@ -40,11 +43,12 @@ class Names:
 def names_in(tree: ast.AST) -> set[str]:
     """Every identifier of a tree that a new variable could collide with: names, parameters, defs, imports."""
     found: set[str] = set()
-    for node in ast.walk(tree):
-        for field in ("id", "arg", "name", "asname", "rest"):
-            value = getattr(node, field, None)
+    for node in walk(tree):
+        held = node.__dict__
+        for field in _NAMING & held.keys():
+            value = held[field]
             if isinstance(value, str):
                 found.add(value.partition(".")[0])
-        if type(node).__name__ in ("Global", "Nonlocal"):
-            found.update(getattr(node, "names"))  # noqa: B009  a list of str in these two nodes only
+            elif field == "names":  # of a global or nonlocal statement
+                found.update(name for name in value if isinstance(name, str))
     return found

@@ -17,6 +17,7 @@ import weakref
 from collections.abc import Iterable, Mapping
 
 from autograph.codes import FunctionNode, code_name
+from autograph.trees import FIELDS, walk
 from runtime.errors import Span
 from runtime.execute import traceback
 
@@ -44,18 +45,18 @@ def trace_origin(located: ast.AST, printed: ast.AST, user: FunctionNode, file: s
     user: the user's definition; it tells the user's own nested functions from generated ones.
     name: what to call the outermost function in messages.
     """
-    walk = _Walk(user, file)
-    walk.visit(located, printed, Span(file, user.lineno, user.col_offset, name))
-    return Origin(walk.lines, walk.places, tuple(walk.functions))
+    found = _Walk(user, file)
+    found.visit(located, printed, Span(file, user.lineno, user.col_offset, name))
+    return Origin(found.lines, found.places, tuple(found.functions))
 
 
 class _Walk:
     def __init__(self, user: FunctionNode, file: str) -> None:
-        self.file = file
+        self.text = linecache.getlines(file)
         self.lines: dict[int, Span] = {}
         self.places: dict[Place, Span] = {}
         self.functions: list[tuple[FunctionNode, FunctionNode]] = []
-        self.user = {_key(node): node for node in ast.walk(user)
+        self.user = {_key(node): node for node in walk(user)
                      if node is not user and isinstance(node, _FUNCTIONS)}
 
     def visit(self, located: ast.AST, printed: ast.AST, around: Span) -> None:
@@ -63,29 +64,34 @@ class _Walk:
         line = getattr(located, "lineno", None)
         span = around
         if line is not None:
-            span = dataclasses.replace(around, line=line, col=self._column(line, located))
-        if isinstance(printed, (ast.expr, ast.stmt)):
+            column = self._column(line, getattr(located, "col_offset", 0) or 0)
+            if line != around.line or column != around.col:
+                span = Span(around.file, line, column, around.function, around.caller)
+        if isinstance(printed, ast.expr):
             self.lines.setdefault(printed.lineno, span)
-            if isinstance(printed, ast.expr):
-                self.places[_place(printed)] = span
+            self.places[_place(printed)] = span
+        elif isinstance(printed, ast.stmt):
+            self.lines.setdefault(printed.lineno, span)
+        if type(located) is not type(printed):
+            return
         inside = span
         if isinstance(located, _FUNCTIONS) and isinstance(printed, _FUNCTIONS):
             mine = self._own(located)
             if mine is not None:
                 self.functions.append((printed, mine))
                 inside = dataclasses.replace(span, function=code_name(mine))
-        if type(located) is not type(printed):
-            return
-        for field in located._fields:
-            self._field(getattr(located, field, None), getattr(printed, field, None),
-                        inside if field == "body" else span)
+        left, right = located.__dict__, printed.__dict__
+        for field in FIELDS[type(located)]:
+            self._field(left.get(field), right.get(field), inside if field == "body" else span)
 
     def _field(self, left: object, right: object, around: Span) -> None:
-        if isinstance(left, ast.AST) and isinstance(right, ast.AST):
-            self.visit(left, right, around)
+        if isinstance(left, ast.AST):
+            if isinstance(right, ast.AST):
+                self.visit(left, right, around)
         elif isinstance(left, list) and isinstance(right, list):
-            for pair in zip(left, right, strict=False):
-                self._field(*pair, around)
+            for one, two in zip(left, right, strict=False):
+                if isinstance(one, ast.AST) and isinstance(two, ast.AST):
+                    self.visit(one, two, around)
 
     def _own(self, node: FunctionNode) -> FunctionNode | None:
         """The user's function that this node is, if any."""
@@ -95,9 +101,9 @@ class _Walk:
             return None
         return self.user.get(_key(node))
 
-    def _column(self, line: int, node: ast.AST) -> int:
-        column = getattr(node, "col_offset", 0) or 0
-        text = linecache.getline(self.file, line)
+    def _column(self, line: int, column: int) -> int:
+        """A column in bytes as one in characters."""
+        text = self.text[line - 1] if 0 < line <= len(self.text) else ""
         if not column or text.isascii():
             return column
         return len(text.encode()[:column].decode(errors="ignore"))

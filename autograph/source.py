@@ -18,6 +18,7 @@ import types
 import gast
 
 from autograph.codes import FunctionNode, code_name, compile_function, first_line, no_syntax_warnings, node_of_code, same_code
+from autograph.trees import children, to_gast
 from runtime.errors import GeneratorError, SourceNotFound, Span
 
 _FILES_KEPT = 32
@@ -142,7 +143,7 @@ def _parsed(filename: str, module: dict[str, object]) -> _File | None:
             outside = False
         if isinstance(node, ast.ClassDef):
             owner, outside = node.name, False
-        stack += [(child, owner, outside, rebound) for child in ast.iter_child_nodes(node)]
+        stack += [(child, owner, outside, rebound) for child in children(node)]
     file = _files[filename] = _File(text, frozenset(imports), functions, nonlocals)
     while len(_files) > _FILES_KEPT:
         _files.popitem(last=False)
@@ -158,8 +159,7 @@ def _source(function: types.FunctionType, node: FunctionNode, lines: list[str],
     else:
         indent = lines[start - 1][:len(lines[start - 1]) - len(lines[start - 1].lstrip())]
         text = "".join(line.removeprefix(indent) for line in lines[start - 1:end])
-    tree = gast.ast_to_gast(copy.deepcopy(node))
-    return Source(function, node, tree, text, code.co_filename, code.co_firstlineno, rebound)
+    return Source(function, node, to_gast(node), text, code.co_filename, code.co_firstlineno, rebound)
 
 
 def _mangled(node: FunctionNode, owner: str) -> FunctionNode:
@@ -173,7 +173,7 @@ def _mangled(node: FunctionNode, owner: str) -> FunctionNode:
     if not prefix:
         return bare
     bare = copy.deepcopy(bare)
-    stack: list[ast.AST] = list(ast.iter_child_nodes(bare))
+    stack: list[ast.AST] = children(bare)
     while stack:
         child = stack.pop()
         for field in ("id", "attr", "arg", "name", "asname"):
@@ -186,7 +186,7 @@ def _mangled(node: FunctionNode, owner: str) -> FunctionNode:
         if isinstance(child, ast.ClassDef):
             stack += [*child.bases, *child.keywords]
         else:
-            stack += ast.iter_child_nodes(child)
+            stack += children(child)
     return bare
 
 

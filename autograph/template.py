@@ -7,11 +7,12 @@ has a place has one everywhere.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import gast
+
+from autograph.trees import FIELDS, children
 
 
 class Opaque(gast.FunctionDef):  # type: ignore[misc]
@@ -118,13 +119,15 @@ def lambda_(params: Sequence[str], body: gast.AST) -> gast.Lambda:
 
 def clone(node: Any) -> Any:
     """A copy of a tree, whole."""
-    made = copy.copy(node)
-    for field in node._fields:
-        value = getattr(node, field, None)
+    made = type(node)()
+    held = made.__dict__
+    held.update(node.__dict__)
+    for field in FIELDS[type(node)]:
+        value = held.get(field)
         if isinstance(value, gast.AST):
-            setattr(made, field, clone(value))
-        elif isinstance(value, list):
-            setattr(made, field, [clone(item) if isinstance(item, gast.AST) else item for item in value])
+            held[field] = clone(value)
+        elif type(value) is list:
+            held[field] = [clone(item) if isinstance(item, gast.AST) else item for item in value]
     return made
 
 
@@ -142,7 +145,6 @@ def locate(tree: Any, like: gast.AST) -> Any:
         if "lineno" in node._attributes:
             if getattr(node, "lineno", None) is not None:
                 continue
-            for key, value in place.items():
-                setattr(node, key, value)
-        todo.extend(gast.iter_child_nodes(node))
+            node.__dict__.update(place)
+        todo += children(node)
     return tree

@@ -14,6 +14,7 @@ import gast
 from autograph.analysis.flow import EVERYTHING, Index, events, neighbours
 from autograph.analysis.scopes import Scope, inner_parts, outer_parts, parameter_nodes
 from autograph.template import Keeping
+from autograph.trees import children
 
 
 class Assigned:
@@ -98,4 +99,4 @@ def inner_reads(node: gast.AST, name: str, table: Mapping[gast.AST, Scope]) -> I
             todo += outer_parts(part)
             todo += [] if name in table[part].bound else inner_parts(part)
         else:
-            todo.extend(gast.iter_child_nodes(part))
+            todo += children(part)

@@ -14,6 +14,7 @@ import gast
 
 from autograph.analysis.flow import EVERYTHING, Index, events
 from autograph.analysis.scopes import COMPREHENSIONS, Scope
+from autograph.trees import children
 
 
 class Captures:
@@ -141,7 +142,7 @@ class _Walk:
             if part in self.captures.table:
                 bits |= self.index.bits(self.captures.lazy(self.captures.table[part]))
             else:
-                todo.extend(gast.iter_child_nodes(part))
+                todo += children(part)
         return bits
 
     def part(self, node: gast.AST, state: State) -> State:

@@ -7,19 +7,19 @@ names of a function, so that a set of names is one int and the analyses stay lin
 
 from __future__ import annotations
 
-import dataclasses
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import gast
 
 from autograph.analysis.scopes import FUNCTIONS, SCOPES, Scope, import_names, outer_parts, parameter_nodes
+from autograph.trees import children
 
 EVERYTHING = -1  # the set of all names: what holds where control never comes
 
 
-@dataclasses.dataclass(frozen=True)
-class Event:
+class Event(NamedTuple):
     """kind: "read", "bind", "capture" (by an inner function, whose node is `node`) or "delete".
 
     late: whether it may not happen at all, because it stands behind `and`, in an arm of a ternary, ...
@@ -56,35 +56,44 @@ class Index:
         return found
 
 
-def events(node: gast.AST | None, table: Mapping[gast.AST, Scope], late: bool = False) -> Iterator[Event]:
+def events(node: gast.AST | None, table: Mapping[gast.AST, Scope], late: bool = False) -> list[Event]:
     """What the expression or simple statement does to names, in the order of evaluation."""
-    if node is None:
-        return
-    if isinstance(node, SCOPES):
+    found: list[Event] = []
+    if node is not None:
+        _collect(node, table, late, found)
+    return found
+
+
+_KINDS = {gast.Load: "read", gast.Del: "delete"}
+
+
+def _collect(node: gast.AST, table: Mapping[gast.AST, Scope], late: bool, found: list[Event]) -> None:
+    if isinstance(node, gast.Name):
+        found.append(Event(_KINDS.get(type(node.ctx), "bind"), node.id, node, late))
+    elif isinstance(node, SCOPES):
         for part in outer_parts(node):
-            yield from events(part, table, late)
-        for name in sorted(table[node].free):
-            yield Event("capture", name, node, late)
+            _collect(part, table, late, found)
+        found += [Event("capture", name, node, late) for name in sorted(table[node].free)]
         if isinstance(node, FUNCTIONS) and not isinstance(node, gast.Lambda):
-            yield Event("bind", node.name, node, late)
-    elif isinstance(node, gast.Name):
-        kind = {gast.Load: "read", gast.Del: "delete"}.get(type(node.ctx), "bind")
-        yield Event(kind, node.id, node, late)
+            found.append(Event("bind", node.name, node, late))
     elif isinstance(node, (gast.Import, gast.ImportFrom)):
-        for name in import_names(node):
-            yield Event("bind", name, node)
+        found += [Event("bind", name, node) for name in import_names(node)]
     elif isinstance(node, gast.AugAssign):
-        if isinstance(node.target, gast.Name):
-            yield Event("read", node.target.id, node)
-            yield from events(node.value, table)
-            yield Event("bind", node.target.id, node.target)
+        named = isinstance(node.target, gast.Name)
+        if named:
+            found.append(Event("read", node.target.id, node))
         else:
-            yield from events(node.target, table)
-            yield from events(node.value, table)
-    else:
+            _collect(node.target, table, False, found)
+        _collect(node.value, table, False, found)
+        if named:
+            found.append(Event("bind", node.target.id, node.target))
+    elif type(node) in _LATE:
         sure = sure_parts(node)
         for number, part in enumerate(_ordered(node)):
-            yield from events(part, table, late or number >= sure)
+            _collect(part, table, late or number >= sure, found)
+    else:
+        for part in _ordered(node):
+            _collect(part, table, late, found)
 
 
 def neighbours(stmts: Sequence[gast.AST]) -> dict[gast.AST, frozenset[str]]:
@@ -105,10 +114,13 @@ def neighbours(stmts: Sequence[gast.AST]) -> dict[gast.AST, frozenset[str]]:
     return found
 
 
+_LATE = (gast.BoolOp, gast.IfExp, gast.Compare)  # the kinds with parts that may not be evaluated
+
+
 def sure_parts(node: gast.AST) -> int:
     """How many of a node's parts, in the order of evaluation, are evaluated in any case."""
     if isinstance(node, gast.BoolOp):
-        return 2  # the operator itself counts as a part
+        return 1
     if isinstance(node, gast.IfExp):
         return 1
     if isinstance(node, gast.Compare) and len(node.ops) > 1:
@@ -124,12 +136,10 @@ def _ordered(node: gast.AST) -> list[gast.AST]:
         return [node.value, node.target]
     if isinstance(node, gast.IfExp):
         return [node.test, node.body, node.orelse]
-    if isinstance(node, gast.Compare):
-        return [node.left, *node.comparators]
     if isinstance(node, gast.Dict):
         pairs = zip(node.keys, node.values, strict=True)
         return [part for pair in pairs for part in pair if part is not None]
-    return list(gast.iter_child_nodes(node))
+    return children(node)
 
 
 def local_names(node: gast.AST, extra: Iterable[str] = ()) -> Index:
@@ -138,13 +148,13 @@ def local_names(node: gast.AST, extra: Iterable[str] = ()) -> Index:
     todo = list(reversed(node.body)) if isinstance(node.body, list) else [node.body]
     while todo:
         part = todo.pop()
-        if isinstance(part, SCOPES):
+        if isinstance(part, gast.Name):
+            if not isinstance(part.ctx, gast.Load):
+                names.append(part.id)
+        elif isinstance(part, SCOPES):
             if isinstance(part, FUNCTIONS) and not isinstance(part, gast.Lambda):
                 names.append(part.name)
             todo.extend(reversed(outer_parts(part)))
-        elif isinstance(part, gast.Name):
-            if not isinstance(part.ctx, gast.Load):
-                names.append(part.id)
         elif isinstance(part, (gast.Import, gast.ImportFrom)):
             names.extend(import_names(part))
         else:

@@ -9,8 +9,8 @@ are, and an inner function counts as reading what it captures.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import gast
 
@@ -19,8 +19,7 @@ from autograph.analysis.scopes import Scope
 from autograph.template import Keeping
 
 
-@dataclasses.dataclass(frozen=True)
-class Flow:
+class Flow(NamedTuple):
     """gen: names read before they are bound; kill: names bound on every way through; binds: on any."""
 
     gen: int

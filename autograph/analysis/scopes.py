@@ -12,6 +12,8 @@ from collections.abc import Iterator
 
 import gast
 
+from autograph.trees import children
+
 COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 FUNCTIONS = (gast.FunctionDef, gast.AsyncFunctionDef, gast.Lambda)
 SCOPES = (*FUNCTIONS, *COMPREHENSIONS)
@@ -144,6 +146,9 @@ class _Builder:
         scope.bound[name] = scope.bound.get(name, 0) + 1
 
     def visit(self, node: gast.AST, scope: Scope) -> None:
+        if isinstance(node, gast.Name):
+            self.name(node, scope)
+            return
         if isinstance(node, SCOPES):
             self.function(node, scope)
             if not isinstance(node, (gast.Lambda, *COMPREHENSIONS)):
@@ -152,8 +157,6 @@ class _Builder:
             return
         if isinstance(node, gast.ClassDef):
             self.class_(node, scope)
-        elif isinstance(node, gast.Name):
-            self.name(node, scope)
         elif isinstance(node, (gast.Import, gast.ImportFrom)):
             for name in import_names(node):
                 self.bind(name, scope)
@@ -167,7 +170,7 @@ class _Builder:
         else:
             if isinstance(node, gast.AugAssign) and isinstance(node.target, gast.Name):
                 scope.reads.add(node.target.id)
-            for child in gast.iter_child_nodes(node):
+            for child in children(node):
                 self.visit(child, scope)
 
     def class_(self, node: gast.ClassDef, scope: Scope) -> None:
@@ -183,7 +186,7 @@ class _Builder:
             elif isinstance(part, gast.Name):
                 scope.reads.add(part.id)
             else:
-                todo.extend(gast.iter_child_nodes(part))
+                todo += children(part)
 
     def name(self, node: gast.Name, scope: Scope) -> None:
         if isinstance(node.ctx, gast.Load):

@@ -12,7 +12,7 @@ import gast
 from autograph.analysis.liveness import Liveness
 from autograph.analysis.scopes import scopes
 from autograph.passes.context import Work
-from autograph.passes.walk import functions, suites
+from autograph.passes.walk import functions, statements, suites
 from autograph.template import (
     assign,
     constant,
@@ -25,6 +25,7 @@ from autograph.template import (
     targets,
     tuple_of,
 )
+from autograph.trees import walk
 
 Arm = tuple[list[gast.AST], gast.AST]  # what to define first, and the function as an expression
 
@@ -33,7 +34,8 @@ def branches(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
     """Rewrite every `if` statement of the tree."""
     table = scopes(root)
     for inner in list(functions(root)):
-        inner.body = _Branches(work, Liveness(inner, table, work.loop_tests)).suite(inner.body)
+        if any(isinstance(stmt, gast.If) for stmt in statements(inner.body)):
+            inner.body = _Branches(work, Liveness(inner, table, work.loop_tests)).suite(inner.body)
     return root
 
 
@@ -64,7 +66,7 @@ class _Branches:
         made = [arm(name, operands, part, results) for name, part in zip(taken, arms, strict=True)]
         before = [part for defined, _ in made for part in defined]
         test = stmt.test
-        if before and any(isinstance(part, gast.NamedExpr) for part in gast.walk(test)):
+        if before and any(isinstance(part, gast.NamedExpr) for part in walk(test)):
             # The arms are defined before the call and may read what the test binds, so the test goes first.
             name = self.work.fresh("test")
             before.insert(0, assign(name, test))

@@ -15,6 +15,7 @@ import numpy as np
 from autograph.passes.context import Work
 from autograph.passes.walk import Rewriter
 from autograph.template import locate
+from autograph.trees import walk
 
 # Methods of tuples, texts and bytes are left out: those can be static and would then meet a traced argument.
 METHODS = frozenset(
@@ -103,6 +104,8 @@ class _Calls(Rewriter):
         if self.work.is_numpy(func):
             value = self.work.resolved(func)
             known = isinstance(value, np.ufunc) or value in REDUCTIONS
+            if any(isinstance(arg, (gast.List, gast.Tuple)) for arg in node.args):
+                return False  # NumPy would look for bare numbers in the display
             return known and not all(is_static(arg) for arg in node.args)
         if not isinstance(func, gast.Attribute):
             return False
@@ -143,5 +146,5 @@ def is_static(node: Any) -> bool:
                 gast.expr_context,
             ),
         )
-        for part in gast.walk(node)
+        for part in walk(node)
     )

@@ -28,6 +28,7 @@ from autograph.passes.context import Work
 from autograph.passes.desugar import after_docstring
 from autograph.passes.walk import Rewriter
 from autograph.template import Opaque, assign, attribute, call, constant, lambda_, load, locate
+from autograph.trees import children, walk
 
 CONSUMERS = {sum, any, all, min, max, list, tuple, set, dict, frozenset, sorted, len, next}
 STREAMS = {map, filter, zip, enumerate, reversed, iter}
@@ -103,7 +104,7 @@ def used_up(root: gast.AST, work: Work) -> set[gast.AST]:
             for part in arg.args:
                 consumed(part)
 
-    for node in gast.walk(root):
+    for node in walk(root):
         if not isinstance(node, gast.Call):
             continue
         func = node.func
@@ -143,6 +144,8 @@ def direct_functions(table: dict[gast.AST, Scope], boxes: Boxes) -> frozenset[st
 def late_walruses(root: gast.AST, table: dict[gast.AST, Scope]) -> list[tuple[Scope, str]]:
     """The walruses that stand where generated code makes a function of the expression."""
     found: list[tuple[Scope, str]] = []
+    if not any(isinstance(node, gast.NamedExpr) for node in walk(root)):
+        return found
 
     def visit(node: gast.AST, scope: Scope, late: bool) -> None:
         if isinstance(node, gast.NamedExpr) and late:
@@ -164,7 +167,7 @@ def late_walruses(root: gast.AST, table: dict[gast.AST, Scope]) -> list[tuple[Sc
             late_parts = [node.test]
         elif isinstance(node, gast.ExceptHandler):
             late_parts = [] if node.type is None else [node.type]
-        for part in gast.iter_child_nodes(node):
+        for part in children(node):
             visit(part, scope, late or part in late_parts)
 
     visit(root, table[root], False)
@@ -184,7 +187,7 @@ def _check_targets(scope: Scope, captures: Captures, work: Work) -> None:
 
 def imported(root: gast.AST) -> set[str]:
     """The names that imports in the tree bind."""
-    imports = [node for node in gast.walk(root) if isinstance(node, (gast.Import, gast.ImportFrom))]
+    imports = [node for node in walk(root) if isinstance(node, (gast.Import, gast.ImportFrom))]
     return {name for node in imports for name in import_names(node)}
 
 
@@ -270,7 +273,7 @@ class Boxer(Rewriter):
 
     def visit_ClassDef(self, node: Any) -> Any:
         for part in node.body:
-            for name in gast.walk(part) if not isinstance(part, gast.FunctionDef) else ():
+            for name in walk(part) if not isinstance(part, gast.FunctionDef) else ():
                 stored = isinstance(name, gast.Name) and not isinstance(name.ctx, gast.Load)
                 if stored and self.box(name.id) is not None:
                     what = f"the class body binds {name.id!r}, which is shared outside it"

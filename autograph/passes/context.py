@@ -18,6 +18,7 @@ import numpy as np
 
 from autograph.names import Names, names_in
 from autograph.template import attribute, call, load
+from autograph.trees import walk
 from runtime.errors import ConversionRefused, Span
 
 
@@ -147,7 +148,7 @@ class Work:
 def bound_names(root: gast.AST) -> set[str]:
     """All names that are bound anywhere in the tree, parameters of inner functions too."""
     found: set[str] = set()
-    for node in gast.walk(root):
+    for node in walk(root):
         if isinstance(node, gast.Name) and not isinstance(node.ctx, gast.Load):
             found.add(node.id)
         elif isinstance(node, (gast.FunctionDef, gast.ClassDef)) and node is not root:

@@ -21,6 +21,7 @@ from autograph.analysis.scopes import SCOPES
 from autograph.passes.context import Work
 from autograph.passes.walk import Rewriter
 from autograph.template import Keeping, assign, constant, load, locate, store
+from autograph.trees import children, walk
 
 # What makes managers that never swallow an exception.
 KEEPING_MAKERS = frozenset(
@@ -44,12 +45,12 @@ LOCKS = (type(threading.Lock()), type(threading.RLock()))
 def contexts(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
     """Bring every `try` and `with` of the tree to its normal form."""
     used: dict[str, int] = {}
-    for node in gast.walk(root):
+    for node in walk(root):
         if isinstance(node, gast.Name):
             used[node.id] = used.get(node.id, 0) + 1
         for name in getattr(node, "names", ()) if isinstance(node, (gast.Global, gast.Nonlocal)) else ():
             used[name] = used.get(name, 0) + 1
-    for node in gast.walk(root):
+    for node in walk(root):
         if isinstance(node, gast.ExceptHandler) and node.name is not None and own_name(node) is not None:
             used[node.name.id] -= own_name(node) or 0
     _Contexts(work, {name for name, count in used.items() if count > 0}).visit(root)
@@ -70,13 +71,13 @@ def own_name(handler: gast.ExceptHandler) -> int | None:
             return None
         if isinstance(node, gast.ExceptHandler) and node.name is not None and node.name.id == handler.name.id:
             return None
-        todo.extend(gast.iter_child_nodes(node))
+        todo += children(node)
     return count
 
 
 def mentions(root: gast.AST, name: str) -> bool:
     """Whether the name occurs in the tree."""
-    return any(isinstance(node, gast.Name) and node.id == name for node in gast.walk(root))
+    return any(isinstance(node, gast.Name) and node.id == name for node in walk(root))
 
 
 class _Contexts(Rewriter):

@@ -16,6 +16,7 @@ from autograph.passes.context import Work
 from autograph.passes.unpacking import PATTERNS, display_shape, plain, unpack
 from autograph.passes.walk import Rewriter, functions
 from autograph.template import assign, branch, call, constant, expression, load, locate, negation
+from autograph.trees import walk
 
 
 def desugar(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
@@ -37,13 +38,13 @@ def _options(function: gast.FunctionDef, work: Work) -> None:
     handed_on = {
         part.value
         for stmt in function.body
-        for part in gast.walk(stmt)
+        for part in walk(stmt)
         if isinstance(part, gast.keyword) and part.arg is None
     }
     used = [
         part
         for stmt in function.body
-        for part in gast.walk(stmt)
+        for part in walk(stmt)
         if isinstance(part, gast.Name) and part.id == name and part not in handed_on
     ]
     if used:

@@ -8,6 +8,7 @@ runs over, the right side of `in`, an index.  A star in a display or call takes 
 
 from __future__ import annotations
 
+import collections
 from typing import Any
 
 import gast
@@ -15,6 +16,7 @@ import gast
 from autograph.passes.context import Work
 from autograph.passes.walk import Rewriter
 from autograph.template import locate, tuple_of
+from autograph.trees import walk
 
 USED_UP = {
     "for_loop": 0,
@@ -39,6 +41,11 @@ class _Displays(Rewriter):
         self.work = work
         self.kept: set[gast.AST] = set()
         self.varargs: set[str] = set()
+        self.bindings = collections.Counter(
+            part.id
+            for part in walk(work.root)
+            if isinstance(part, gast.Name) and not isinstance(part.ctx, gast.Load)
+        )
 
     def visit_FunctionDef(self, node: Any) -> Any:
         return self.scoped(node)
@@ -49,18 +56,12 @@ class _Displays(Rewriter):
     def scoped(self, node: Any) -> Any:
         """A function; the star parameter is a plain tuple and needs no taking apart."""
         name = node.args.vararg.id if node.args.vararg is not None else None
-        if name is None or name in self.varargs or self.bindings(name) > 1:
+        if name is None or name in self.varargs or self.bindings[name] > 1:
             return self.generic(node)
         self.varargs.add(name)
         self.generic(node)
         self.varargs.remove(name)
         return node
-
-    def bindings(self, name: str) -> int:
-        return sum(
-            isinstance(part, gast.Name) and part.id == name and not isinstance(part.ctx, gast.Load)
-            for part in gast.walk(self.work.root)
-        )
 
     def visit_Call(self, node: Any) -> Any:
         func = node.func

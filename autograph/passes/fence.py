@@ -13,6 +13,7 @@ import gast
 
 from autograph.passes.context import Work
 from autograph.template import Opaque
+from autograph.trees import children, walk
 
 STATEMENTS: dict[str, str] = {
     "TryStar": "except*",
@@ -50,7 +51,7 @@ def walk_open(root: gast.AST) -> Iterator[gast.AST]:
         node = todo.pop()
         yield node
         if not isinstance(node, Opaque):
-            todo.extend(gast.iter_child_nodes(node))
+            todo += children(node)
 
 
 def _name(node: Any, work: Work) -> None:
@@ -83,7 +84,7 @@ def _import(node: Any, work: Work) -> None:
 def _clause(node: Any, work: Work) -> None:
     if node.is_async:
         work.refuse(node.target, "an async comprehension is not converted", "it belongs to a coroutine")
-    for part in gast.walk(node.target):
+    for part in walk(node.target):
         if isinstance(part, (gast.Attribute, gast.Subscript)):
             work.refuse(
                 part,

@@ -14,7 +14,7 @@ from autograph.analysis.scopes import scopes
 from autograph.passes.branches import closed, is_idle
 from autograph.passes.context import Work
 from autograph.passes.unpacking import item_shape, unpack
-from autograph.passes.walk import functions, suites
+from autograph.passes.walk import functions, statements, suites
 from autograph.template import assign, expression, function, lambda_, load, locate, targets, tuple_of
 
 
@@ -22,7 +22,8 @@ def loops(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
     """Rewrite every loop of the tree."""
     table = scopes(root)
     for inner in list(functions(root)):
-        inner.body = _Loops(work, Liveness(inner, table, work.loop_tests)).suite(inner.body)
+        if any(isinstance(stmt, (gast.While, gast.For)) for stmt in statements(inner.body)):
+            inner.body = _Loops(work, Liveness(inner, table, work.loop_tests)).suite(inner.body)
     return root
 
 

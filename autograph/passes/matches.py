@@ -24,6 +24,7 @@ from autograph.template import (
     targets,
     tuple_of,
 )
+from autograph.trees import walk
 
 
 def matches(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
@@ -35,7 +36,7 @@ def matches(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
 def pattern_names(root: gast.AST) -> set[str]:
     """All names that patterns in the tree bind."""
     found = set()
-    for node in gast.walk(root):
+    for node in walk(root):
         if isinstance(node, (gast.MatchAs, gast.MatchStar)):
             found.add(node.name)
         elif isinstance(node, gast.MatchMapping):

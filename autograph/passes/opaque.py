@@ -14,6 +14,7 @@ import gast
 from autograph.passes.context import Work
 from autograph.passes.walk import Rewriter
 from autograph.template import Opaque, assign, function, load, locate
+from autograph.trees import children, walk
 
 
 def hide(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
@@ -25,7 +26,7 @@ def hide(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
 
 def show(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
     """Make plain functions of the opaque ones."""
-    for node in gast.walk(root):
+    for node in walk(root):
         if isinstance(node, Opaque):
             node.__class__ = gast.FunctionDef
     return root
@@ -39,7 +40,7 @@ def is_generator(node: gast.AST) -> bool:
         if isinstance(part, (gast.Yield, gast.YieldFrom)):
             return True
         if not isinstance(part, (gast.FunctionDef, gast.AsyncFunctionDef, gast.ClassDef, gast.Lambda)):
-            todo.extend(gast.iter_child_nodes(part))
+            todo += children(part)
     return False
 
 

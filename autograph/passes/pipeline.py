@@ -33,6 +33,7 @@ from autograph.passes.texts import texts
 from autograph.passes.tries import shared, tries
 from autograph.passes.unbound import unbound
 from autograph.template import clone, function, locate
+from autograph.trees import walk
 from runtime.errors import ConversionRefused, Span
 
 Pass = Callable[[Any, Work], Any]
@@ -62,6 +63,22 @@ PIPELINE: tuple[tuple[str, Pass, str], ...] = (
 )
 
 
+# Passes that have nothing to do where the user's function has no node of these kinds.
+NEEDS: dict[str, frozenset[str]] = {
+    "hide": frozenset(["Yield", "YieldFrom", "ClassDef", "AsyncFunctionDef"]),
+    "matches": frozenset(["Match"]),
+    "contexts": frozenset(["Try", "With"]),
+    "comprehensions": frozenset(["ListComp", "SetComp", "DictComp", "GeneratorExp"]),
+    "exits": frozenset(["While", "For", "Try", "With"]),
+    "jumps": frozenset(["While", "For", "Try", "With"]),
+    "shared by tries": frozenset(["Try", "With"]),
+    "branches": frozenset(["If", "While", "For", "Try", "With", "Assert", "Match"]),
+    "loops": frozenset(["While", "For"]),
+    "raises": frozenset(["Raise", "Assert", "Try"]),
+    "texts": frozenset(["JoinedStr", "BinOp"]),
+    "show": frozenset(["Yield", "YieldFrom", "ClassDef", "AsyncFunctionDef"]),
+}
+
 # The tokenizer takes 100 levels of indentation; what loads the function needs a few.
 DEEPEST = 90
 
@@ -82,8 +99,10 @@ def _converted(node: gast.AST, ctx: Context) -> Conversion:
         made.args = root.args
         root = locate(made, root)
     work = Work(ctx, root)
-    for _, run, _ in PIPELINE:
-        root = run(root, work)
+    kinds = {type(part).__name__ for part in walk(root)}
+    for name, run, _ in PIPELINE:
+        if name not in NEEDS or NEEDS[name] & kinds:
+            root = run(root, work)
     if depth(root) > DEEPEST:
         work.refuse(
             node,

@@ -30,6 +30,7 @@ from autograph.template import (
     targets,
     tuple_of,
 )
+from autograph.trees import walk
 
 GUARDS = (gast.Try, gast.With)
 
@@ -71,8 +72,8 @@ def half_changed(stmt: Any, live: Liveness) -> int:
     for handler in stmt.handlers:
         needed |= live.into(handler, end)
         bound |= live.flow[handler].binds
-    final = live.before(stmt.finalbody, 0) & bound
-    return (body & needed) | final | (live.binds(stmt.finalbody) & live.after[stmt])
+    final, after = live.binds(stmt.finalbody), live.after[stmt]
+    return (body & needed) | (live.before(stmt.finalbody, 0) & (bound | final)) | (final & after)
 
 
 def drop_unasked(root: gast.FunctionDef, work: Work) -> None:
@@ -80,7 +81,7 @@ def drop_unasked(root: gast.FunctionDef, work: Work) -> None:
     asked = {
         node.id
         for tree in (root, *work.loop_tests.values())
-        for node in gast.walk(tree)
+        for node in walk(tree)
         if isinstance(node, gast.Name) and isinstance(node.ctx, gast.Load)
     }
     dead = work.flags - asked
@@ -102,10 +103,30 @@ def _sets(stmt: Any, names: set[str]) -> bool:
 
 def tries(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
     """Rewrite every `try` and `with` of the tree."""
-    table = scopes(root)
-    for inner in list(functions(root)):
+    inners = list(functions(root))
+    guarded = [inner for inner in inners if any(isinstance(stmt, GUARDS) for stmt in statements(inner.body))]
+    table = scopes(root) if guarded else {}
+    for inner in guarded:
         inner.body = _Tries(work, Liveness(inner, table, work.loop_tests)).suite(inner.body)
+    for inner in inners:
+        inner.body = ended(inner.body, work)
     return root
+
+
+def ended(stmts: list[gast.AST], work: Work) -> list[gast.AST]:
+    """The suite, with the value of a return that is computed last returned as it is."""
+    if len(stmts) < 2 or not isinstance(stmts[-1], gast.Return) or not isinstance(stmts[-2], gast.Assign):
+        return stmts
+    value, target = stmts[-1].value, stmts[-2].targets[0]
+    made = isinstance(value, gast.Name) and isinstance(target, gast.Name) and value.id == target.id
+    if not made or not is_value(value.id, work):
+        return stmts
+    return [*stmts[:-2], locate(gast.Return(value=stmts[-2].value), stmts[-2])]
+
+
+def is_value(flag: str, work: Work) -> bool:
+    """Whether the name holds the value of a return and is no flag itself."""
+    return any(flag == value for _, value in work.return_flags.values())
 
 
 class _Tries:
@@ -121,17 +142,7 @@ class _Tries:
                 done += locate(self.with_(stmt), stmt)
             else:
                 done.append(stmt)
-        return self.ended(done)
-
-    def ended(self, stmts: list[gast.AST]) -> list[gast.AST]:
-        """The suite, with the value of a return that is computed last returned as it is."""
-        if len(stmts) < 2 or not isinstance(stmts[-1], gast.Return) or not isinstance(stmts[-2], gast.Assign):
-            return stmts
-        value, target = stmts[-1].value, stmts[-2].targets[0]
-        made = isinstance(value, gast.Name) and isinstance(target, gast.Name) and value.id == target.id
-        if not made or not self.is_value(value.id):
-            return stmts
-        return [*stmts[:-2], locate(gast.Return(value=stmts[-2].value), stmts[-2])]
+        return ended(done, self.work)
 
     def try_(self, stmt: Any) -> list[gast.AST]:
         live = self.live
@@ -182,11 +193,7 @@ class _Tries:
             call.keywords.append(gast.keyword(arg="operands", value=tuple_of(map(load, operands))))
         if results and not isinstance(stmt, Keeping):
             # Only flags are left: after a swallowed exception no jump was made.
-            values = [constant(None if self.is_value(flag) else False) for flag in results]
+            values = [constant(None if is_value(flag, self.work) else False) for flag in results]
             value = values[0] if len(values) == 1 else tuple_of(values)
             call.keywords.append(gast.keyword(arg="suppressed", value=value))
         return [*defined, assign(targets(results), call) if results else expression(call)]
-
-    def is_value(self, flag: str) -> bool:
-        """Whether the name holds the value of a return and is no flag itself."""
-        return any(flag == value for _, value in self.work.return_flags.values())

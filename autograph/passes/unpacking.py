@@ -12,6 +12,7 @@ import gast
 
 from autograph.passes.context import Work
 from autograph.template import assign, constant, load, locate
+from autograph.trees import walk
 
 PATTERNS = (gast.Tuple, gast.List)
 Shape = Any  # None: anything; a list: a tuple of that many items, each with its own shape
@@ -74,7 +75,7 @@ def plain(target: gast.AST, shape: Shape) -> bool:
 
 def delicate(target: gast.AST) -> bool:
     """Whether the order of the assignments shows: a nested pattern besides an attribute or item target."""
-    parts = list(gast.walk(target))
+    parts = list(walk(target))
     nested = sum(isinstance(part, PATTERNS) for part in parts) > 1
     return nested and any(isinstance(part, (gast.Attribute, gast.Subscript)) for part in parts)
 

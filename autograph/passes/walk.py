@@ -11,6 +11,7 @@ from typing import Any
 import gast
 
 from autograph.template import Opaque
+from autograph.trees import FIELDS
 
 Suite = list[Any]
 
@@ -60,9 +61,6 @@ def statements(stmts: Suite) -> Iterator[Any]:
             todo.extend(reversed(getattr(node, field)))
 
 
-ATOMS = frozenset(["ctx", "op", "ops", "kind", "type_comment"])  # fields that hold nothing to rewrite
-
-
 class Rewriter:
     """Rebuilds a tree bottom-up; subclasses define `visit_X` and call `generic` to go on into the parts.
 
@@ -70,29 +68,49 @@ class Rewriter:
     """
 
     opens_opaque = False
+    # For each kind of node the method of this class that visits it.
+    _visitors: dict[type, Callable[[Any, Any], Any]]
+
+    def __init_subclass__(cls) -> None:
+        cls._visitors = {}
 
     def visit(self, node: Any) -> Any:
         """The replacement of the node."""
-        if isinstance(node, Opaque) and not self.opens_opaque:
-            return node
-        method = getattr(self, "visit_" + type(node).__name__, None)
-        return method(node) if method is not None else self.generic(node)
+        kind = type(node)
+        visitor = self._visitors.get(kind)
+        if visitor is None:
+            visitor = self._visitors[kind] = self._visitor(kind)
+        return visitor(self, node)
+
+    @classmethod
+    def _visitor(cls, kind: type) -> Callable[[Any, Any], Any]:
+        if issubclass(kind, Opaque) and not cls.opens_opaque:
+            return _as_it_is
+        found: Callable[[Any, Any], Any] | None = getattr(cls, "visit_" + kind.__name__, None)
+        if found is not None:
+            return found
+        return cls.generic if FIELDS[kind] else _as_it_is
 
     def generic(self, node: Any) -> Any:
         """The node with its parts replaced."""
-        for field in node._fields:
-            if field in ATOMS:
+        held = node.__dict__
+        for field in FIELDS[type(node)]:
+            value = held.get(field)
+            if value is None:
                 continue
-            value = getattr(node, field, None)
-            if isinstance(value, list):
+            if type(value) is list:
                 changed: list[Any] = []
                 for item in value:
                     new = self.visit(item) if isinstance(item, gast.AST) else item
-                    if isinstance(new, list):
-                        changed.extend(new)
+                    if type(new) is list:
+                        changed += new
                     else:
                         changed.append(new)
-                setattr(node, field, changed)
+                held[field] = changed
             elif isinstance(value, gast.AST):
-                setattr(node, field, self.visit(value))
+                held[field] = self.visit(value)
         return node
+
+
+def _as_it_is(_: Any, node: Any) -> Any:
+    return node
