@@ -14,7 +14,6 @@ from typing import Any
 import gast
 
 from autograph.passes.context import Work
-from autograph.passes.nesting import any_of
 from autograph.passes.walk import functions, statements, suites
 from autograph.template import Keeping, assign, branch, clone, constant, load, locate, negation
 
@@ -127,22 +126,30 @@ class _Exits:
         jumps = leaving(final)
         if jumps:
             return self.final_that_leaves(stmt, jumps, around)
+        orelse = getattr(stmt, "orelse", [])
+        if orelse and leaving(stmt.body):
+            return self.suite(self.without_else(stmt), around)
         always, inner = leaves(stmt), (*around, stmt)
         stmt.body = self.suite(stmt.body, inner)
-        orelse = getattr(stmt, "orelse", [])
         if orelse:
-            orelse = self.suite(orelse, inner) if not self.through.get(stmt) else self.unless(stmt, inner)
-            stmt.orelse = orelse
+            stmt.orelse = self.suite(orelse, inner)
         for handler in getattr(stmt, "handlers", []):
             handler.body = self.suite(handler.body, inner)
         if final:
             stmt.finalbody = self.suite(final, inner)
         return self.asked(stmt, around, always)
 
-    def unless(self, stmt: Any, inner: Around) -> list[gast.AST]:
-        """The `else` part, for the case that nothing left the body."""
-        asked = negation(any_of(sorted(self.through[stmt])))
-        return [locate(branch(asked, self.suite(stmt.orelse, inner)), stmt.orelse[0])]
+    def without_else(self, stmt: Any) -> list[gast.AST]:
+        """A `try` whose body may be left, its `else` part behind it under a flag, inside the final part."""
+        done = self.work.fresh("did_complete")
+        self.work.flags.add(done)
+        body = [*stmt.body, locate(assign(done, constant(True)), stmt.orelse[0])]
+        inner = locate(gast.Try(body=body, handlers=stmt.handlers, orelse=[], finalbody=[]), stmt)
+        start = locate(assign(done, constant(False)), stmt)
+        stmts = [start, inner, locate(branch(load(done), stmt.orelse), stmt.orelse[0])]
+        if not stmt.finalbody:
+            return stmts
+        return [locate(gast.Try(body=stmts, handlers=[], orelse=[], finalbody=stmt.finalbody), stmt)]
 
     def asked(self, stmt: Any, around: Around, always: bool, between: Any = ()) -> list[gast.AST]:
         """The statement between the setting of its flags and the questions for them."""

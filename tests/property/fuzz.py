@@ -58,13 +58,13 @@ def smaller(tree: ast.Module) -> Iterator[ast.Module]:
     bodies = [
         (k, field)
         for k, node in enumerate(ast.walk(tree))
-        for field in ("body", "orelse")
+        for field in ("body", "orelse", "finalbody", "handlers")
         if isinstance(getattr(node, field, None), list)
     ]
     for k, field in bodies:
         count = len(getattr(list(ast.walk(tree))[k], field))
         for position in reversed(range(count)):
-            for way in ("drop", "body", "orelse"):
+            for way in ("drop", "body", "orelse", "finalbody"):
                 fresh = copy.deepcopy(tree)
                 block = getattr(list(ast.walk(fresh))[k], field)
                 inner = [] if way == "drop" else getattr(block[position], way, None)

@@ -14,7 +14,11 @@ from typing import Any
 
 import numpy as np
 
-HEADER = """import numpy as np
+from tests.property.guards import GUARD_HEADER, Guards
+
+HEADER = """import contextlib
+
+import numpy as np
 
 TOTAL = 0
 
@@ -92,7 +96,7 @@ class Program:
     calls: tuple[tuple[Any, ...], ...]
 
 
-class Writer:
+class Writer(Guards):
     """Writes one program.  `sure` are the names that certainly have a value, by kind of variable."""
 
     def __init__(self, seed: int) -> None:
@@ -283,10 +287,12 @@ class Writer:
         if depth >= MAX_DEPTH or self.budget <= 0:
             self.simple(depth)
             return
-        kinds, weights = ["simple", "if", "while", "for", "leave"], [10, 6, 3, 4, 2 if depth else 0]
-        getattr(self, {"if": "if_", "while": "while_", "for": "for_"}.get(
-            kind := self.rng.choices(kinds, weights)[0], kind))(
-            *([depth] if kind == "simple" else [depth, in_loop]))  # fmt: skip
+        kinds = ["if_", "while_", "for_", "try_", "with_", "leave", "simple"]
+        kind = self.rng.choices(kinds, [6, 3, 4, 3, 2, 2 if depth else 0, 10])[0]
+        if kind == "simple":
+            self.simple(depth)
+        else:
+            getattr(self, kind)(depth, in_loop)
 
     def leave(self, depth: int, in_loop: bool) -> None:
         """A guarded way out: break, continue, return or raise under an `if`."""
@@ -385,7 +391,7 @@ class Writer:
             names = sorted(self.sure - {"box", "table"}) + ["table", "box.value", "box.seen"]
             chosen = [n for n in names if self.rng.random() < 0.7] or ["a"]
             self.put(0, f"return {', '.join(chosen)}")
-        return HEADER + PROGRAM + "\n".join(self.lines) + "\n"
+        return HEADER + GUARD_HEADER + PROGRAM + "\n".join(self.lines) + "\n"
 
 
 def scalar(rng: random.Random, kind: str) -> Any:
