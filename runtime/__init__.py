@@ -26,6 +26,7 @@ from runtime.errors import (
     TensorBoolError,
     TraceError,
     Untraceable,
+    VariableError,
 )
 from runtime.function.accounts import RetraceWarning, no_new_traces
 from runtime.function.concrete import ConcreteFunction
@@ -46,6 +47,7 @@ from runtime.types import (
     UnboundType,
     WeakType,
 )
+from runtime.variable import Variable
 
 __all__ = [
     "ArrayType",
@@ -80,6 +82,8 @@ __all__ = [
     "UnboundType",
     "Untraceable",
     "Value",
+    "Variable",
+    "VariableError",
     "WeakType",
     "cond",
     "executing_eagerly",

@@ -113,6 +113,10 @@ class SignatureError(AutographError, TypeError):
     """Arguments do not match the function's signature or its `input_signature`."""
 
 
+class VariableError(AutographError, ValueError):
+    """A value doesn't fit a Variable, or a Variable is made where it would be made again and again."""
+
+
 class NewTraceError(AutographError):
     """A call inside `no_new_traces()` needs a trace that there isn't."""
 

@@ -15,6 +15,7 @@ from runtime.trace import guarded, hints, items, regions
 from runtime.trace.core import Trace, active
 from runtime.trace.regions import as_carry
 from runtime.trace.values import Object, Tensor, Traced, known_class
+from runtime.trace.variables import value_of
 from runtime.types import ArrayType
 
 _STATIC_TRIPS = 4096  # how many trips that record nothing are made while tracing before the loop is staged
@@ -134,6 +135,7 @@ def for_loop(
 def _traced_for(
     trace: Trace, iterable: Any, body_fn: Any, carry: tuple[Any, ...], test_fn: Any, mark: Any
 ) -> tuple[Any, ...]:
+    iterable = value_of(trace, iterable)
     size = _static_size(trace, iterable)
     if size is not None and size <= trace.unroll_limit:
         try:

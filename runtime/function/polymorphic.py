@@ -24,7 +24,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, over
 
 from runtime.autodiff.levels import recording
 from runtime.config import settings
-from runtime.errors import AutographError, ConversionRefused, GuardError, Span, Untraceable
+from runtime.errors import AutographError, ConversionRefused, GuardError, Span, Untraceable, VariableError
 from runtime.execute.traceback import cleaned
 from runtime.function.accounts import (
     FIRST,
@@ -55,6 +55,7 @@ from runtime.places import place, span_here
 from runtime.trace.core import active
 from runtime.trace.record import Argument, Guard, TraceResult
 from runtime.types import UNBOUND, Type
+from runtime.variable import traced_again
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -290,6 +291,8 @@ class PolymorphicFunction(Generic[P, R]):
                 self._give_up(refusal.what)
                 seconds = time.perf_counter() - start
                 return self._plain_record(candidate, refusal.what, seconds, refusal.span, reason, guards)
+            except VariableError:  # a Variable of its own per trace: Python would go on with one per call
+                raise
             except Exception as problem:  # whatever goes wrong while tracing, Python still knows what to do
                 if self._is_strict():
                     raise
@@ -308,8 +311,10 @@ class PolymorphicFunction(Generic[P, R]):
         keywords = {name: Argument(name, example(bound.keywords[name]), t) for name, t in signature.keywords}
         # A place that changed a second time is read at run time from then on.
         volatile = frozenset(path for path, (times, _) in self._changes.items() if times >= 2)
-        traced = self._trace_call(positional, keywords, name=self._name, strict=self._is_strict(),
-                                  volatile=volatile)
+        again = any(account.plain is None for account in self._accounts)
+        with traced_again(self._name if again else ""):
+            traced = self._trace_call(positional, keywords, name=self._name, strict=self._is_strict(),
+                                      volatile=volatile)
         return ConcreteFunction(signature, dataclasses.replace(traced, guards=(*guards, *traced.guards)))
 
     def _plain_record(self, signature: Signature, why: str, seconds: float,

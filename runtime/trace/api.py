@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -12,6 +13,7 @@ from runtime.errors import AutographError, Span, TraceError, Untraceable
 from runtime.ir.graph import Graph, Operand
 from runtime.ops.table import BY_CALLABLE, BY_METHOD, OPS
 from runtime.places import place, span_here, span_of_error
+from runtime.trace import variables
 from runtime.trace.core import Diverged, Trace
 from runtime.trace.outputs import structure
 from runtime.trace.outside import guard_namedtuple
@@ -19,6 +21,7 @@ from runtime.trace.protocol import Protocol
 from runtime.trace.record import Argument, Path, TraceResult
 from runtime.trace.regions import _ends
 from runtime.types import ArrayType, StaticType, TupleType, WeakType
+from runtime.variable import recorded_by
 
 
 class Hooks:
@@ -91,7 +94,7 @@ def trace_call(
         unroll_limit=unroll_limit,
     )
     trace.attach(Protocol(trace), BY_CALLABLE, BY_METHOD, hooks)
-    with trace.running():
+    with trace.running(), recorded_by(functools.partial(variables.create, trace)):
         try:
             # a static computation that would warn must warn (or raise) on every call: it is not done while tracing
             with np.errstate(all="raise"):

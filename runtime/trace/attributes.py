@@ -20,13 +20,14 @@ import numpy as np
 from runtime.boxes import Cell
 from runtime.errors import Untraceable
 from runtime.ir.graph import Const
-from runtime.trace import outside
+from runtime.trace import outside, variables
 from runtime.trace.core import Trace
 from runtime.trace.doubts import benign_class, doubt
 from runtime.trace.heap import CLEAN, UNKNOWN, Identity, Loaded
 from runtime.trace.record import Path
-from runtime.trace.values import Tensor, Traced, known_class
+from runtime.trace.values import Object, Tensor, Traced, known_class
 from runtime.types import OBJECT, WEAK_INT, ArrayType, ObjectType, StaticType, TupleType, Type
+from runtime.variable import Variable
 
 _MISSING = object()
 _METACLASSES = (type, ABCMeta, EnumMeta)  # they look attributes of classes up in the ordinary way
@@ -65,6 +66,8 @@ def get_attr(trace: Trace, x: Traced, name: str) -> Any:
         example, (type, types.ModuleType, types.FunctionType)
     ):
         return _named_thing_attr(trace, x, name)
+    if cls is Variable and isinstance(x, Object):
+        return variables.attribute(trace, x, name)
     if cls is None or not _plain_lookup(cls):
         return (
             Method(x, name)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from runtime.errors import Untraceable
-from runtime.trace import items
+from runtime.trace import items, variables
 from runtime.trace.attributes import get_attr, set_attr
 from runtime.trace.core import Trace, is_static
 from runtime.trace.doubts import called, doubt, doubt_inside
@@ -35,6 +35,7 @@ from runtime.types import (
     numeric,
     static_or_weak,
 )
+from runtime.variable import Variable
 
 Rule = Callable[[Trace, tuple[Any, ...], dict[str, Any]], Any]
 _TAME_ITERABLES = (list, tuple, range, str, dict, set, frozenset, np.ndarray, enumerate, zip, reversed)
@@ -328,6 +329,7 @@ def _super(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 BUILTINS: dict[Any, Rule] = {
+    Variable: variables.create,
     super: _super,
     print: _print,
     len: _len,

@@ -27,6 +27,7 @@ from runtime.trace.doubts import called, doubt_inside
 from runtime.trace.heap import ANY
 from runtime.trace.trust import trusted
 from runtime.trace.values import Object, Star, Tensor, Traced, known_class
+from runtime.trace.variables import value_of, write
 from runtime.types import (
     OBJECT,
     WEAK_BOOL,
@@ -40,7 +41,11 @@ from runtime.types import (
     WeakType,
     is_namedtuple,
 )
+from runtime.variable import WRITERS, Variable
 
+_READERS = frozenset(
+    {len, float, int, bool, complex, abs, sum, min, max, list, tuple, enumerate, zip, sorted, round}
+)
 MAX_DEPTH, MAX_INLINED = 50, 3000
 _SEQUENCES = frozenset(
     "np." + n for n in ("array", "asarray", "concatenate", "stack", "vstack", "hstack", "dstack", "column_stack", "meshgrid",
@@ -82,7 +87,7 @@ def call(trace: Trace, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
         return call(trace, target.__func__, (target.__self__, *args), kwargs)
     special = BUILTINS.get(target) if isinstance(target, (types.BuiltinFunctionType, type)) else None
     if special is not None:
-        done = special(trace, args, kwargs)
+        done = special(trace, _values(trace, args) if target in _READERS else args, kwargs)
         if done is not NotImplemented:
             return done
     row = numpy_row(trace, target)
@@ -142,6 +147,9 @@ def pure(f: Any) -> bool:
 # ------------------------------------------------------------------------------------------- NumPy
 def call_numpy(trace: Trace, row: OpDef, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A NumPy function that is a row of the op table."""
+    args = tuple(_values(trace, a) for a in args)
+    kwargs = {name: _values(trace, a) for name, a in kwargs.items() if name != "out"} | (
+        {"out": kwargs["out"]} if "out" in kwargs else {})
     if pure(target) and all(map(is_static, (*args, *kwargs.values()))):
         result = target(*args, **kwargs)
         if is_static(result):
@@ -155,6 +163,11 @@ def call_numpy(trace: Trace, row: OpDef, target: Any, args: tuple[Any, ...], kwa
     if out is None and len(args) > nin:
         out = args[nin] if len(args) == nin + 1 else tuple(args[nin:])
     return result if out is None else out
+
+
+def _values(trace: Trace, x: Any) -> Any:
+    """An argument of a NumPy function with values in place of Variables."""
+    return tuple(_values(trace, i) for i in x) if type(x) is tuple else value_of(trace, x)
 
 
 def _sequence(trace: Trace, x: Any) -> Any:
@@ -215,6 +228,8 @@ def call_function(
     trace: Trace, handle: Any, f: types.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """A Python function: traced into where it can be, else called at run time."""
+    if f in WRITERS and args and isinstance(args[0], Object) and known_class(args[0]) is Variable:
+        return write(trace, f, args[0], args[1:], kwargs)
     if f.__code__.co_flags & _NOT_PLAIN:
         trace.leave(f"{f.__qualname__} is a generator or coroutine function: its body runs as plain Python")
         return run_time_call(trace, handle, args, kwargs)

@@ -13,7 +13,7 @@ from typing import Any
 
 from runtime import pyops
 from runtime.errors import ConcreteValueError, Untraceable
-from runtime.trace import outside
+from runtime.trace import outside, variables
 from runtime.trace.core import Trace, is_static
 from runtime.trace.doubts import doubt, doubt_inside, is_callback
 from runtime.trace.heap import ANY, Loaded, Namespace
@@ -29,6 +29,7 @@ from runtime.types import (
     join,
     static_or_weak,
 )
+from runtime.variable import Variable
 
 _ABSENT = object()
 _KEEPERS = ("append", "insert", "appendleft", "setdefault", "add")  # what they are handed is kept, not called
@@ -154,6 +155,7 @@ def _readable(trace: Trace, x: Traced) -> bool:
 # ------------------------------------------------------------------------------------------- reads
 def get_item(trace: Trace, x: Traced, key: Any) -> Any:
     """`x[key]`."""
+    x, key = variables.value_of(trace, x), variables.value_of(trace, key)
     if isinstance(x, Tensor):
         return trace.record("getitem", [x, key])
     cls = known_class(x)
@@ -218,6 +220,11 @@ def _builtin(cls: type) -> bool:
 def set_item(trace: Trace, x: Traced, key: Any, value: Any) -> None:
     """`x[key] = value`."""
     cls = known_class(x)
+    if cls is Variable and isinstance(x, Object):
+        variables.write(trace, Variable.__setitem__, x, (key, value), {})
+        return
+    if isinstance(x, Tensor):
+        key, value = variables.value_of(trace, key), variables.value_of(trace, value)
     if isinstance(x, Object) and cls is not None and not _builtin(cls):
         setter = getattr(cls, "__setitem__", None)
         if setter is not None and hasattr(setter, "__code__"):
@@ -260,6 +267,7 @@ def del_item(trace: Trace, x: Traced, key: Any) -> None:
 # ----------------------------------------------------------------------------- lengths, iteration
 def length(trace: Trace, x: Any) -> Any:
     """`len(x)`: static where known."""
+    x = variables.value_of(trace, x)
     if isinstance(x, Tensor):
         t = x._facts.type
         if isinstance(t, ArrayType) and t.shape and t.shape[0] is not None:
@@ -280,6 +288,7 @@ def length(trace: Trace, x: Any) -> Any:
 
 def iterate(trace: Trace, x: Traced) -> Iterator[Any]:
     """Python-level iteration over a handle: only where the number of items is known."""
+    x = variables.value_of(trace, x)
     t = x._facts.type
     if isinstance(t, ArrayType) and t.shape and t.shape[0] is not None:
         return iter([x[i] for i in range(t.shape[0])])
@@ -324,6 +333,7 @@ def _joined(types: list[Type]) -> Type:
 
 def unpack(trace: Trace, value: Any, before: int, after: int | None) -> Any:
     """The items of an unpacking assignment: tuple of `before` (and a list and `after`) trace values."""
+    value = variables.value_of(trace, value)
     if isinstance(value, (tuple, list)) and any(isinstance(i, Star) for i in value):
         value = starred_list(trace, value)
     if not isinstance(value, Traced):
@@ -443,6 +453,7 @@ def _call_method(trace: Trace, x: Object, name: str, args: tuple[Any, ...], kwar
 
 def contains(trace: Trace, item: Any, container: Any) -> Any:
     """`item in container`."""
+    item, container = variables.value_of(trace, item), variables.value_of(trace, container)
     if not isinstance(container, Traced):
         if is_static(container) and is_static(item):
             return operator.contains(container, item)

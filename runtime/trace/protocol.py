@@ -19,7 +19,9 @@ from runtime.trace.doubts import doubt, doubt_inside
 from runtime.trace.heap import ANY
 from runtime.trace.record import Path
 from runtime.trace.values import PYTHON_OPERATORS, Object, Tensor, Traced, defines, known_class
+from runtime.trace.variables import value_of, write
 from runtime.types import ArrayType, MaybeUnbound, ObjectType, UnboundType, same_static
+from runtime.variable import IN_PLACE, Variable
 
 _MUTABLE = (list, set, dict)
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "or_", "and_", "xor", "sub", "mod")  # of items, too
@@ -83,6 +85,7 @@ class Protocol:
         """A Python operator, by its name in the op table."""
         if all(map(is_static, operands)):
             return PYTHON_OPERATORS[op](*operands)
+        operands = tuple(value_of(self.trace, x) for x in operands)
         result = self.trace.record(op, operands)
         (doubt_inside if op in _COMPARISONS else doubt)(self.trace, *operands)
         return result
@@ -105,7 +108,9 @@ class Protocol:
 
     def in_place(self, op: str, x: Traced, other: Any) -> Any:
         """An augmented assignment: what the target is bound to afterwards."""
-        trace, t = self.trace, x._facts.type
+        trace, t, other = self.trace, x._facts.type, value_of(self.trace, other)
+        if isinstance(x, Object) and known_class(x) is Variable:
+            return write(trace, IN_PLACE[f"__{op.rstrip('_')}__"], x, (other,), {})
         if isinstance(x, Tensor) and not (isinstance(t, ArrayType) and not t.scalar):
             plain = op[1:] + "_" if op in ("iand", "ior") else op[1:]
             return self.operator(plain, x, other)
