@@ -49,6 +49,8 @@ def on_tape(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
         if isinstance(function, PolymorphicFunction):
             function = function.python_function
         elif isinstance(function, types.MethodType):
+            if not isinstance(function.__func__, (types.FunctionType, PolymorphicFunction)):
+                break
             args, function = (function.__self__, *args), function.__func__
         else:
             args, kwargs, function = (*function.args, *args), {**function.keywords, **kwargs}, function.func

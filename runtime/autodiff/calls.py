@@ -91,11 +91,20 @@ def _with_boxes(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dic
         return args[0] ** args[1]
     if isinstance(getattr(function, "__self__", None), str):  # "{:.3f}".format(x), "".join
         return function(*args, **kwargs)
+    if getattr(function, "__name__", "") == "shuffle" and hasattr(function, "__self__"):
+        return _shuffle(function, *args, **kwargs)
     if isinstance(function, np.ufunc):  # NumPy would open the boxes of a list
         return call_ufunc(function, "__call__", args, kwargs)
     if row_of(function) is not None:
         return call_function(function, args, kwargs)
     return function(*args, **kwargs)
+
+
+def _shuffle(function: Any, x: Any, axis: int = 0) -> None:
+    """The shuffle method of a random generator: the same draws, on element numbers."""
+    order = np.arange(len(x) if axis == 0 else np.shape(x)[axis])
+    function(order)
+    x[...] = np.take(x, order, axis=axis)
 
 
 def _class(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -6,6 +6,8 @@ What always holds: a result is of the kind that plain NumPy gives, a view where 
 
 from __future__ import annotations
 
+import functools
+import inspect
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -30,7 +32,7 @@ from runtime.autodiff.places import Step
 from runtime.autodiff.rows import FUNCTIONS, PART_WRITES, REDUCE, VIEWS, by_name, row_of
 from runtime.autodiff.rows import SEQUENCES as SEQUENCE_ROWS
 from runtime.errors import GradientError
-from runtime.ir.opdef import OpDef
+from runtime.ir.opdef import PURE, OpDef
 from runtime.ops.adjoint import scatter
 from runtime.ops.table import BY_METHOD
 
@@ -49,13 +51,14 @@ def _operand(x: Any, followed: bool) -> Any:
 
 def call_row(row: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """An op of the table on boxes."""
-    if not kwargs and row.name not in VIEWS:
+    if not kwargs and row.name not in VIEWS and (len(args) < 3 or _without_out(row, args, None)[0] is args):
         result = _simply(row, args)
         if result is not NotImplemented:
             return result
     out = kwargs.pop("out", None)
     if isinstance(out, tuple) and len(out) == 1:
         out = out[0]
+    args, out = _without_out(row, args, out)
     if row.name not in SEQUENCE_ROWS:
         args = tuple(_as_array(x) if isinstance(x, (list, tuple)) and _any_number(x) else x for x in args)
     if row.name in VIEWS and type(args[0]) in BOXES and not any_box(args[1:]):
@@ -71,6 +74,26 @@ def call_row(row: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if target is not None:
             write_into(target, value)
     return out
+
+
+@functools.cache
+def _out_position(row_name: str, function: Any) -> int | None:
+    try:
+        given = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    names = [p.name for p in given if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return names.index("out") if "out" in names else None
+
+
+def _without_out(row: OpDef, args: tuple[Any, ...], out: Any) -> tuple[tuple[Any, ...], Any]:
+    """The operands without an `out` that was given by position."""
+    if type(row.run) is np.ufunc or len(args) < 3:
+        return args, out
+    at = _out_position(row.name, row.run)
+    if at is None or len(args) <= at:
+        return args, out
+    return (*args[:at], None, *args[at + 1 :]), args[at]
 
 
 def _any_number(x: Any) -> bool:
@@ -156,6 +179,9 @@ def call_function(function: Callable[..., Any], args: tuple[Any, ...], kwargs: d
     if special == "write":
         return _write_part(function, args, kwargs)
     row = row_of(function)
+    if function is np.nan_to_num and kwargs.get("copy") is False:
+        args[0][...] = np.nan_to_num(args[0], **{**kwargs, "copy": True})
+        return args[0]
     if row is None or special == "plain":
         if any_followed(args) or any_followed(kwargs):
             if special != "plain":
@@ -208,6 +234,11 @@ def call_ufunc(ufunc: Any, method: str, args: tuple[Any, ...], kwargs: dict[str,
     if len(args) > ufunc.nin:
         args, out = args[: ufunc.nin], args[ufunc.nin :]
         kwargs = {**kwargs, "out": out}
+    if kwargs.keys() & {"axes", "axis", "keepdims", "signature"}:
+        raise GradientError(
+            f"the derivative of np.{ufunc.__name__} with {', '.join(kwargs)} is not there",
+            fix="move the axes with np.moveaxis",
+        )
     where = kwargs.get("where", True)
     if where is not True:
         return _masked(ufunc, row, args, kwargs)
@@ -362,6 +393,10 @@ class Protocol:
         if name in METHODS:
             return METHODS[name].__get__(box)
         row = BY_METHOD.get(name)
+        if row is not None and row.effect != PURE:
+            raise GradientError(
+                f"the method {name} of a followed array can't be followed", fix="make a new array"
+            )
         return None if row is None else lambda *args, **kwargs: call_row(row, (box, *args), kwargs)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import heapq
+import inspect
 import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -20,9 +21,10 @@ from typing import Any
 import numpy as np
 
 from runtime.autodiff.places import memory_order, part_of, update
-from runtime.errors import GradientError
+from runtime.errors import GradientError, Span
 from runtime.ir.opdef import OpDef
 from runtime.ops.adjoint import EACH, LINEAR, ZERO, Composite, Rule, fit, is_basic
+from runtime.places import frames, span_of
 
 Place = tuple[Any, ...]  # the way to an operand: position or keyword, then indices into nested sequences
 _depth = itertools.count()
@@ -207,8 +209,7 @@ def apply(row: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return row.run(*args, **kwargs)
     level = max((x.level for _, x in found), key=lambda each: each.depth)
     if isinstance(row.vjp, Composite):
-        wrap, unwrap = level.surface.wrap_tree, level.surface.unwrap_tree
-        return unwrap(row.vjp.run(*wrap(args), **wrap(kwargs)))
+        return _compose(row, level, args, kwargs)
     mine = [(place, x) for place, x in found if x.level is level]
 
     def strip(x: Any) -> Any:
@@ -217,6 +218,21 @@ def apply(row: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     args, kwargs = map_tree(strip, args), map_tree(strip, kwargs)
     result = apply(row, args, kwargs)
     return level.record(row, result, args, kwargs, mine)
+
+
+def _compose(row: OpDef, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """An op by way of others."""
+    wrap, unwrap = level.surface.wrap_tree, level.surface.unwrap_tree
+    try:
+        inspect.signature(row.vjp.run).bind(*args, **kwargs)
+    except TypeError as error:
+        raise unsupported(
+            NotImplementedError(f"the derivative of {row.name} with these arguments")
+        ) from error
+    try:
+        return unwrap(row.vjp.run(*wrap(args), **wrap(kwargs)))
+    except NotImplementedError as error:
+        raise unsupported(error) from error
 
 
 def apply_flat(row: OpDef, values: tuple[Any, ...]) -> Any:
@@ -246,11 +262,19 @@ def find_rule(rules: Any, key: Any) -> Any:
     return rules[EACH](key) if EACH in rules else None
 
 
-def no_rule(row: OpDef, key: Any) -> GradientError:
+def _here() -> Span | None:
+    """The line of the user's (or made of it) that is running."""
+    for frame in frames():
+        return span_of(frame.f_code, frame.f_lasti, frame.f_lineno)
+    return None
+
+
+def no_rule(row: OpDef, key: Any, span: Span | None) -> GradientError:
     """The error that an op has no derivative in one of its operands."""
     which = f"operand {key}" if isinstance(key, int) else f"{key}="
     return GradientError(
         f"{row.name} has no derivative in {which}",
+        span=span,
         why="the op table has no rule for it",
         fix="write the derivative with ag.custom_gradient, or cut it off with ag.stop_gradient",
     )
@@ -262,13 +286,14 @@ def no_rule(row: OpDef, key: Any) -> GradientError:
 class Node:
     """One op that was applied.  count: outputs, None for a single one that isn't in a sequence."""
 
-    __slots__ = ("args", "bare", "inputs", "kwargs", "number", "result", "row")
+    __slots__ = ("args", "bare", "inputs", "kwargs", "number", "result", "row", "span")
     numbers = itertools.count()
 
     def __init__(
         self, row: OpDef | None, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any], inputs: Any
     ) -> None:
         self.number = next(Node.numbers)
+        self.span: Span | None = None
         self.row, self.result, self.args, self.kwargs, self.inputs = row, result, args, kwargs, inputs
         # Whether no level follows what the rules look at, so that they can be called directly.
         self.bare = not has_active(args) and not has_active(result) and not has_active(kwargs)
@@ -294,11 +319,15 @@ class Reverse(Level):
     ) -> Any:
         """The result linked to a new node, as far as it is of a kind that has derivatives."""
         inputs = [(place, x.link) for place, x in found]
+        if type(row.run) is np.ufunc:
+            kwargs = {}  # casts and the like are no business of the rules
         kept = result
         if row.name in LIGHT:  # their rules look at shapes only, so the arrays needn't be kept
             args = (_ghost(args[0]), *args[1:]) if row.name in LIGHT_FIRST else tuple(map(_ghost, args))
             kept = _ghost(result)
         node = Node(row, kept, args, kwargs, inputs)
+        if row.vjp is None:
+            node.span = _here()
         if isinstance(result, (tuple, list)):
             made: list[Any] = [
                 Active(self, x, (node, i)) if is_inexact(x) else x for i, x in enumerate(result)
@@ -413,7 +442,7 @@ def _step(level: Reverse, node: Node, ct: Any, owned: bool, give: Callable[..., 
         if key not in done:
             rule = find_rule(row.vjp, key)
             if rule is None:
-                raise no_rule(row, key)
+                raise no_rule(row, key, node.span)
             if rule is ZERO:
                 done[key] = ZERO
             elif node.bare and type(ct) is not Active and type(ct) is not tuple:
@@ -509,6 +538,8 @@ class Forward(Level):
         found: list[tuple[Place, Active]],
     ) -> Any:
         """The result with its tangent: the sum of what each operand's tangent does to it."""
+        if type(row.run) is np.ufunc:
+            kwargs = {}
         total: Any = None
         groups: dict[Any, list[tuple[Place, Active]]] = {}
         for place, x in found:
@@ -551,7 +582,7 @@ class Forward(Level):
         if reverse is None:
             if not any(map(is_inexact, result if isinstance(result, (tuple, list)) else (result,))):
                 return None
-            raise no_rule(row, key)
+            raise no_rule(row, key, _here())
         return self._transposed(row, reverse, key, tangent, result, args, kwargs)
 
     def _transposed(

@@ -414,6 +414,8 @@ def linspace(
     shape = np.broadcast_shapes(np.shape(start), np.shape(stop))
     weights = np.reshape(weights, (num, *(1,) * len(shape)))
     made = np.moveaxis(start + (stop - start) * weights, 0, axis)
+    if dtype is not None:
+        made = made.astype(dtype)
     return (made, (stop - start) / max(parts, 1)) if retstep else made
 
 

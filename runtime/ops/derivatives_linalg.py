@@ -235,8 +235,8 @@ def cov(
     aweights: Any = None, *, dtype: Any = None,
 ) -> Any:  # fmt: skip
     """np.cov as a product of deviations."""
-    if fweights is not None or aweights is not None:
-        raise NotImplementedError("the derivative of np.cov with weights")
+    if fweights is not None or aweights is not None or dtype is not None:
+        raise NotImplementedError("the derivative of np.cov with weights or dtype=")
     parts = []
     for each in (m, y):
         if each is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import concurrent.futures
+import gc
 import math
 from typing import Any
 
@@ -9,6 +11,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from runtime.autodiff.levels import Active, Node
 
 X = np.array([1.0, 2.0, 3.0])
 
@@ -484,3 +487,83 @@ def test_control_flow_by_hand() -> None:
         return ag.cond(y > 0, lambda y: y * 2, lambda y: y, (y,))
 
     assert ag.grad(f)(2.0) == 2 * (3 * 4.0 + 3)
+
+
+# -- options of NumPy's functions that need care -----------------------------------------------------
+
+
+def by_position(x: Any) -> Any:
+    s = np.zeros(3)
+    np.sum(np.outer(x, x), 0, None, s)
+    np.multiply(s, x, s)
+    np.cumsum(s, 0, None, s)
+    return (s * X).sum()
+
+
+def shuffled(x: Any) -> Any:
+    y = x * x
+    np.random.default_rng(3).shuffle(y)
+    m = np.outer(x, [1.0, 2.0])
+    np.random.default_rng(4).shuffle(m)
+    return (y * X).sum() + (m * X[:, None]).sum()
+
+
+def without_nan_in_place(x: Any) -> Any:
+    y = x * 2
+    np.nan_to_num(y, copy=False)
+    return (y * y).sum()
+
+
+def in_single_precision(x: Any) -> Any:
+    return np.absolute(x, dtype=np.float32).sum() + np.maximum(x, 0, dtype="f4").sum()
+
+
+@pytest.mark.parametrize("f", [by_position, shuffled, without_nan_in_place, in_single_precision])
+def test_options(f: Any) -> None:
+    x = np.array([0.5, 1.5, 2.25])
+    value, g = ag.value_and_grad(f)(x)
+    assert value == pytest.approx(f(x.copy()))
+    for k in range(3):
+        e = np.zeros(3)
+        e[k] = 1e-2
+        assert g[k] == pytest.approx((f(x + e) - f(x - e)) / 2e-2, rel=1e-3)
+
+
+def test_what_is_not_supported_says_so() -> None:
+    for f in (
+        lambda x: x.resize(2),
+        lambda x: np.quantile(x, 0.5, method="lower"),
+        lambda x: np.matmul(x[None], x[:, None], axes=[(0, 1), (0, 1), (0, 1)]).sum(),
+        lambda x: np.pad(x, 1, mode="mean").sum(),
+        lambda x: np.einsum(x, [0], x, [0]),
+    ):
+        with pytest.raises(ag.GradientError):
+            ag.grad(f)(X)
+
+
+def test_missing_rule_names_the_line() -> None:
+    def f(x: Any) -> Any:
+        y = x * 2
+        return np.i0(y).sum()
+
+    with pytest.raises(ag.GradientError, match=r"return np\.i0\(y\)\.sum\(\)"):
+        ag.grad(f)(X)
+
+
+def test_threads() -> None:
+    def f(x: Any) -> Any:
+        s = np.zeros(3)
+        for i in range(3):
+            s[i] = x[i] ** 3
+        return s.sum()
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        points = [X * k for k in range(1, 41)]
+        for x, g in zip(points, pool.map(ag.grad(f), points), strict=True):
+            np.testing.assert_allclose(g, 3 * x**2)
+
+
+def test_nothing_is_kept() -> None:
+    ag.grad(lambda x: (np.tanh(x) * 2).sum())(X)
+    gc.collect()
+    assert not [thing for thing in gc.get_objects() if type(thing) in (Active, Node)]
