@@ -54,13 +54,14 @@ def per_call(call: Callable[..., Any], workload: Workload, args: tuple[Any, ...]
 
 def sides(workload: Workload) -> dict[str, Callable[..., Any]]:
     """What can run the workload, by name."""
-    found: dict[str, Callable[..., Any]] = {"plain": workload.function, "ours": ag.function(workload.function)}
+    plain = workload.function
+    found: dict[str, Callable[..., Any]] = {"plain": plain, "ours": ag.function(plain)}
     try:
         numba = importlib.import_module("numba")
     except ImportError:
         return found
     if workload.numba:
-        found["numba"] = numba.njit(workload.function)
+        found["numba"] = numba.njit(plain)
     return found
 
 
@@ -78,13 +79,13 @@ def measure(workload: Workload, quick: bool) -> dict[str, Any]:
         if name == "ours" and bits(found) != bits(wanted):
             raise SystemExit(f"{workload.name}: our result differs: {found!r}, plain {wanted!r}")
         if name != "ours" and not np.allclose(found, wanted, rtol=1e-9, equal_nan=True):
-            raise SystemExit(f"{workload.name}: {name}'s result differs: {found!r}, plain {wanted!r}")
+            raise SystemExit(f"{workload.name}: {name} differs: {found!r}, plain {wanted!r}")
     best = dict.fromkeys(running, float("inf"))
     for _ in range(2 if quick else ROUNDS):
         for name, call in running.items():
             best[name] = min(best[name], per_call(call, workload, args))
     row.update({f"{name} seconds": seconds for name, seconds in best.items()})
-    row.update({f"{name} ratio": best["plain"] / seconds for name, seconds in best.items() if name != "plain"})
+    row.update({f"{name} ratio": best["plain"] / seconds for name, seconds in best.items()})
     traces = getattr(running["ours"], "traces", ())
     concrete = traces[-1].concrete if traces else None
     row["executor"] = concrete.executor if concrete is not None else "python"
@@ -109,7 +110,8 @@ def main() -> None:
         rows.append(row)
         numba = f"{row['numba ratio']:.1f}x" if "numba ratio" in row else "-"
         print(
-            f"{row['name']:5} {row['title']:40} {row['plain seconds'] * 1e6:8.1f}us {row['ours ratio']:7.1f}x {numba:>8} "
+            f"{row['name']:5} {row['title']:40} {row['plain seconds'] * 1e6:8.1f}us "
+            f"{row['ours ratio']:7.1f}x {numba:>8} "
             f"{row['ours first call'] * 1e3:6.0f}ms  {row['executor']}"
         )
     if options.json:

@@ -16,7 +16,7 @@ from runtime.config import settings
 from runtime.errors import GuardError, SignatureError
 from runtime.execute.cupy_executor import load_cupy
 from runtime.execute.loader import load
-from runtime.execute.native.executor import NativeFunction, worthwhile
+from runtime.execute.native.executor import NativeFunction, NativeLoops, worthwhile
 from runtime.execute.native.kinds import Unlowered
 from runtime.execute.plan import PlanSource
 from runtime.execute.python_source import plan_source
@@ -78,20 +78,29 @@ class ConcreteFunction:
         return load_cupy(self.plan) if self.device == "cuda" else load(self.plan)
 
     @functools.cached_property
-    def native(self) -> NativeFunction | None:
-        """The graph as machine code; None where it isn't, and then `not_native` says why."""
+    def native(self) -> NativeFunction | NativeLoops | None:
+        """The graph, or its loops, as machine code; None where nothing is (see `not_native`)."""
         if self.device != "cpu" or settings.executor == "numpy":
             self.not_native = "the setting executor" if self.device == "cpu" else "it runs on the GPU"
         elif settings.executor == "auto" and not worthwhile(self.graph):
             self.not_native = "there is no loop in it"
         else:
             try:
-                return NativeFunction(self.graph, lambda: self.run_plan)
+                return self._lowered()
             except Unlowered as reason:
-                self.not_native = str(reason)
+                self.not_native = self.not_native or str(reason)
             except Exception as problem:  # a mistake of ours: the plan does it right, only slower
                 self.not_native = f"{MISTAKE}: {type(problem).__name__}: {problem}"
         return None
+
+    def _lowered(self) -> NativeFunction | NativeLoops:
+        try:
+            return NativeFunction(self.graph, lambda: self.run_plan)
+        except Unlowered as reason:
+            self.not_native = str(reason)
+            if not worthwhile(self.graph):
+                raise
+            return NativeLoops(self.graph)
 
     @functools.cached_property
     def executable(self) -> Callable[..., Any]:

@@ -25,8 +25,9 @@ DATA_AT, RANK_AT, SIZES_AT, STRIDES_AT, DESCR_AT, FLAGS_AT = (HEAD + n for n in 
 IN_ORDER, WRITEABLE, WARNS_ON_WRITE = 0x1, 0x400, 0x80000000
 ARRAY_API = {"Zeros": 183, "Empty": 184, "NewCopy": 85, "CopyInto": 50, "Scalar": 60}
 PYTHON_API = (
-    "Py_IncRef", "Py_DecRef", "PyErr_Clear", "PyErr_CheckSignals", "PyEval_SaveThread", "PyEval_RestoreThread", "PyFloat_FromDouble", "PyLong_FromLongLong",
-    "PyLong_AsLongLongAndOverflow", "PyTuple_New", "PyTuple_SetItem", "PyObject_Vectorcall",
+    "Py_IncRef", "Py_DecRef", "PyErr_Clear", "PyErr_CheckSignals", "PyEval_SaveThread",
+    "PyEval_RestoreThread", "PyFloat_FromDouble", "PyLong_FromLongLong", "PyLong_AsLongLongAndOverflow",
+    "PyTuple_New", "PyTuple_SetItem", "PyObject_Vectorcall",
 )  # fmt: skip
 LIBM = (
     "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "expm1", "log1p", "sin",

@@ -17,7 +17,7 @@ from runtime.execute.native import abi, merge
 from runtime.execute.native.emit import Block, Emitter
 from runtime.execute.native.kinds import Members, Scalar
 from runtime.execute.native.lower import Kernel
-from runtime.execute.native.values import Arr, Num, Static, Tup, Val, view
+from runtime.execute.native.values import Arr, Num, Static, Tup, Val, one, view, widen
 
 DECLARATIONS = """
 @enabled = global i32 1
@@ -164,6 +164,8 @@ class _Entry:
     def argument(self, k: int, obj: str, x: Val) -> list[str]:
         """Check an argument and take it apart."""
         e = self.e
+        if isinstance(x, Num) and len(x.members) == 2:
+            return self.either_number(obj, x)
         if isinstance(x, Num):
             return [f"{x.llvm} {self.number(obj, x.scalar)}"]
         assert isinstance(x, Arr)
@@ -201,10 +203,7 @@ class _Entry:
             yes = e.op(f"icmp eq ptr {obj}, @autograph_True")
             self.need(e.either(yes, e.op(f"icmp eq ptr {obj}, @autograph_False")))
             return yes
-        name = f"autograph_scalar_{kind.dtype.num}"
-        if kind.weak:
-            name = "autograph_type_int" if kind.kind == "i" else "autograph_type_float"
-        self.need(e.op(f"icmp eq ptr {self.field(obj, abi.TYPE_AT, 'ptr')}, {self.symbol(name)}"))
+        self.need(e.op(f"icmp eq ptr {self.field(obj, abi.TYPE_AT, 'ptr')}, {self.class_of(kind)}"))
         if kind.weak and kind.kind == "i":
             flag = e.slot("i32")
             value = e.effect(f"call i64 @PyLong_AsLongLongAndOverflow(ptr {obj}, ptr {flag})")
@@ -213,6 +212,33 @@ class _Entry:
         if kind.kind == "b":
             return e.op(f"icmp ne i8 {self.field(obj, abi.HEAD, 'i8')}, 0")
         return self.field(obj, abi.HEAD, kind.llvm)
+
+    def either_number(self, obj: str, x: Num) -> list[str]:
+        """Read a number of one of two kinds: its payload and its tag."""
+        e = self.e
+        out = e.block("read")
+        value, tag = e.phi(out, x.llvm), e.phi(out, "i1")
+        cls = self.field(obj, abi.TYPE_AT, "ptr")
+        first, second = e.block("first"), e.block("second")
+        e.branch(e.op(f"icmp eq ptr {cls}, {self.class_of(x.members[0])}"), first, second)
+        for block, kind, mark in zip((first, second), x.members, ("true", "false"), strict=True):
+            e.start(block)
+            with e.scope():
+                wide = widen(e, one(kind, self.number(obj, kind)), x.members)
+                self.need(e.negated(e.pending))
+                e.pending = "false"
+                value.ways.append((wide.text, e.here.label))
+                tag.ways.append((mark, e.here.label))
+                e.jump(out)
+        e.start(out)
+        return [f"{x.llvm} {value.name}", f"i1 {tag.name}"]
+
+    def class_of(self, kind: Scalar) -> str:
+        """The type object of a kind of number."""
+        if not kind.weak:
+            return self.symbol(f"autograph_scalar_{kind.dtype.num}")
+        name = {"b": "bool", "i": "int", "f": "float"}[kind.kind]
+        return self.symbol(f"autograph_type_{name}")
 
     # ------------------------------------------------------------------ copies and flags
     def save(self, originals: list[str]) -> list[tuple[str, str]]:
@@ -335,12 +361,12 @@ class _Entry:
                 text = e.effect(f"load {'i8' if held == 'i1' else held}, ptr {at}")
                 if held == "i1":
                     text = e.op(f"icmp ne i8 {text}, 0")
-                one = view(e, dataclasses.replace(both, text=text), kind)
+                found = view(e, dataclasses.replace(both, text=text), kind)
                 cell = e.slot("i64")
-                if one.llvm == "i1":
-                    e.line(f"store i8 {e.op(f'zext i1 {one.text} to i8')}, ptr {cell}")
+                if found.llvm == "i1":
+                    e.line(f"store i8 {e.op(f'zext i1 {found.text} to i8')}, ptr {cell}")
                 else:
-                    e.line(f"store {one.llvm} {one.text}, ptr {cell}")
+                    e.line(f"store {found.llvm} {found.text}, ptr {cell}")
                 phi.ways.append((self.box(kind, cell), e.here.label))
                 e.jump(out)
         e.start(out)

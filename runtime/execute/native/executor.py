@@ -7,18 +7,24 @@ a function that gives up too often is left to the plan for good.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from runtime.execute import traceback
+from runtime.execute.loader import load
 from runtime.execute.native import abi, entry, llvm_load
 from runtime.execute.native.kinds import Unlowered
 from runtime.execute.native.llvm_load import Code
 from runtime.execute.native.lower import lower
+from runtime.execute.native.split import split
+from runtime.execute.python_source import plan_source
 from runtime.ir.graph import Graph
 from runtime.ir.walk import walk_nodes
 
+traceback.register_hidden(__file__)  # between a plan and the code that handed the call to it
 PATIENCE = 8  # so many calls may be given up before it is asked whether native code is worth it
 _FLAGS = {1: "invalid", 4: "divide", 8: "over", 16: "under"}
 
@@ -97,6 +103,39 @@ class NativeFunction:
             except Unlowered:
                 self._strided = self._plan()
         return self._strided(*args)
+
+
+class NativeLoops:
+    """A plan whose loops are machine code, as far as they can be.
+
+    entry: what to call.  parts: the native loops.  text: their LLVM IR, one after the other.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        reason = unavailable()
+        if reason:
+            raise Unlowered(reason)
+        self.parts: list[NativeFunction] = []
+        changed = split(graph, self._compile)
+        if changed is None:
+            raise Unlowered("none of its loops can be native")
+        self.entry = load(plan_source(changed))
+        self.text = "\n".join(part.text for part in self.parts)
+
+    def _compile(self, graph: Graph) -> Callable[..., Any]:
+        part = NativeFunction(graph, functools.cache(lambda: load(plan_source(graph))))
+        self.parts.append(part)
+        return part.entry
+
+    @property
+    def calls(self) -> int:
+        """How many calls native code has taken on."""
+        return sum(part.calls for part in self.parts)
+
+    @property
+    def bails(self) -> int:
+        """How many of them it has handed back to the plan."""
+        return sum(part.bails for part in self.parts)
 
 
 def _strided(args: tuple[Any, ...]) -> bool:

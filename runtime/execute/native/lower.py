@@ -10,14 +10,37 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 
+from runtime.boxes import UnboundMarker
 from runtime.execute.native import merge
 from runtime.execute.native.arrays import dense, get_item, item_at, set_item
 from runtime.execute.native.calls import attribute, call, numpy_call
 from runtime.execute.native.emit import FALSE, TRUE, Block, Emitter, Phi
-from runtime.execute.native.kinds import PYTHON_BOOL, PYTHON_INT, Unlowered, numpy_scalar, scalar_of_type
+from runtime.execute.native.kinds import (
+    PYTHON_BOOL,
+    PYTHON_INT,
+    Unlowered,
+    numpy_scalar,
+    payload,
+    scalar_of_type,
+)
 from runtime.execute.native.scalars import UFUNCS, binary, truth, unary
 from runtime.execute.native.state import State
-from runtime.execute.native.values import Arr, Count, Cut, Num, Rng, Static, Tup, Val, Zip, choose, lift, one
+from runtime.execute.native.values import (
+    Arr,
+    Count,
+    Cut,
+    Maybe,
+    Num,
+    Rng,
+    Static,
+    Tup,
+    Val,
+    Zip,
+    choose,
+    joined,
+    lift,
+    one,
+)
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.walk import all_values, walk_nodes
 from runtime.types import ArrayType, NumberType, ObjectType, TupleType, Type, WeakType
@@ -140,6 +163,12 @@ class _Lowering:
         if scalar is not None:
             self.arguments.append(f"{scalar.llvm} %p{k}")
             return one(scalar, f"%p{k}")
+        if isinstance(t, NumberType) and len(t.kinds) == 2:
+            first, second = map(scalar_of_type, t.kinds)
+            assert first is not None and second is not None
+            members = joined((first,), (second,))
+            self.arguments += [f"{payload(members)} %p{k}", f"i1 %p{k}t"]
+            return Num(members, f"%p{k}", f"%p{k}t")
         if not isinstance(t, ArrayType) or t.shape is None or t.device != "cpu":
             raise Unlowered(f"an argument of type {t}")
         kind = numpy_scalar(t.dtype)
@@ -216,25 +245,41 @@ class _Lowering:
             known = truth(e, x)
             answer = e.negated(known) if op == "py.not" else known
             return one(PYTHON_BOOL, answer, answer == TRUE if answer in (TRUE, FALSE) else None)
+        if op == "getitem":
+            return self.get_item(args[0], args[1])
+        if op.startswith("np.") or (op == "nd.copy" and not keywords):
+            return numpy_call(self.state, op[3:], args[:count], keywords)
+        if op == "py.call" and isinstance(args[0], Static) and not node.attr("starred"):
+            return call(self.state, args[0].value, args[1:count], keywords)
+        return self.python_value(node, args)
+
+    def python_value(self, node: Node, args: list[Val]) -> Val:
+        """The result of a node that makes or reads Python values."""
+        op = node.op
         if op == "py.tuple" and not node.attr("starred"):
             return Tup(tuple(args))
         if op == "py.slice":
             parts = [None if isinstance(x, Static) and x.value is None else x for x in args]
             if all(p is None or isinstance(p, Num) for p in parts):
                 return Cut(*parts)  # type: ignore[arg-type]
+        if op == "py.bound":
+            return self.bound(args[0])
         if op == "py.unpack" and isinstance(args[0], Tup):
             before = args[1]
             if len(args) == 2 and isinstance(before, Num) and before.const == len(args[0].items):
                 return args[0]
-        if op == "getitem":
-            return self.get_item(args[0], args[1])
         if op == "py.getattr" and isinstance(args[1], Static):
             return attribute(self.state, args[0], str(args[1].value))
-        if op == "py.call" and isinstance(args[0], Static) and not node.attr("starred"):
-            return call(self.state, args[0].value, args[1:count], keywords)
-        if op.startswith("np.") or (op == "nd.copy" and not keywords):
-            return numpy_call(self.state, op[3:], args[:count], keywords)
         raise Unlowered(f"the op {op}")
+
+    def bound(self, x: Val) -> Val:
+        """The value of a name; an unbound one leaves to the plan, which raises."""
+        if isinstance(x, Maybe):
+            self.e.defer_if(self.e.negated(x.valid))
+            return x.number
+        if isinstance(x, Static) and isinstance(x.value, UnboundMarker):
+            self.e.bail_if(TRUE)
+        return x
 
     def get_item(self, container: Val, key: Val) -> Val:
         """`container[key]`."""

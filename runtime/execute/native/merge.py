@@ -9,9 +9,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
-from runtime.execute.native.emit import TRUE, Emitter
+from runtime.boxes import UnboundMarker
+from runtime.execute.native.emit import FALSE, TRUE, Emitter
 from runtime.execute.native.kinds import Unlowered, payload
-from runtime.execute.native.values import Arr, Num, Static, Tup, Val, joined, widen
+from runtime.execute.native.values import Arr, Maybe, Num, Static, Tup, Val, joined, widen
 
 HOLE = "?"
 
@@ -22,6 +23,10 @@ def opened(x: Val) -> Val:
         return Num(x.members, HOLE, HOLE if len(x.members) == 2 else TRUE)
     if isinstance(x, Tup):
         return Tup(tuple(map(opened, x.items)))
+    if isinstance(x, Maybe):
+        number = opened(x.number)
+        assert isinstance(number, Num)
+        return Maybe(number, HOLE)
     return x
 
 
@@ -32,6 +37,8 @@ def merged(t: Val, x: Val) -> Val:
             return t
         members = joined(t.members, x.members)
         return Num(members, HOLE, HOLE if len(members) == 2 else TRUE)
+    if isinstance(t, Maybe) or isinstance(x, Maybe) or _unbound(t) or _unbound(x):
+        return _maybe(t, x)
     if isinstance(t, Tup) and isinstance(x, Tup) and len(t.items) == len(x.items):
         return Tup(tuple(map(merged, t.items, x.items)))
     if isinstance(t, Arr) and isinstance(x, Arr):
@@ -41,6 +48,25 @@ def merged(t: Val, x: Val) -> Val:
     if t == x:
         return t
     raise Unlowered("a value of different kinds on different ways")
+
+
+def _unbound(x: Val) -> bool:
+    return isinstance(x, Static) and isinstance(x.value, UnboundMarker)
+
+
+def _maybe(t: Val, x: Val) -> Val:
+    """The template for a name that may be unbound."""
+    if t == x or (_unbound(t) and _unbound(x)):
+        return t
+    numbers = [v.number if isinstance(v, Maybe) else v for v in (t, x) if not _unbound(v)]
+    found = numbers[0]
+    for number in numbers:
+        if not isinstance(number, Num) or not isinstance(found, Num):
+            raise Unlowered("a name that is unbound or something else than a number")
+        members = joined(found.members, number.members)
+        found = Num(members, HOLE, HOLE if len(members) == 2 else TRUE)
+    assert isinstance(found, Num)
+    return Maybe(found, HOLE)
 
 
 def _same(a: object, b: object) -> bool:
@@ -76,6 +102,11 @@ def leaves(e: Emitter, t: Val, x: Val) -> list[tuple[str, str]]:
         wide = widen(e, x, t.members)
         tags = [("i1", wide.tag)] if t.tag == HOLE else []
         return [(payload(t.members), wide.text), *tags]
+    if isinstance(t, Maybe) and t.valid == HOLE:
+        if isinstance(x, Static):  # unbound
+            return [*((llvm, "zeroinitializer") for llvm in types_of(t.number)), ("i1", FALSE)]
+        given, valid = (x.number, x.valid) if isinstance(x, Maybe) else (x, TRUE)
+        return [*leaves(e, t.number, given), ("i1", valid)]
     if isinstance(t, Tup) and isinstance(x, Tup):
         return [leaf for a, b in zip(t.items, x.items, strict=True) for leaf in leaves(e, a, b)]
     if isinstance(t, Arr) and isinstance(x, Arr):
@@ -93,6 +124,10 @@ def filled(t: Val, names: Iterator[str]) -> Val:
             return t
         text = next(names)
         return Num(t.members, text, next(names) if t.tag == HOLE else TRUE)
+    if isinstance(t, Maybe) and t.valid == HOLE:
+        number = filled(t.number, names)
+        assert isinstance(number, Num)
+        return Maybe(number, next(names))
     if isinstance(t, Tup):
         return Tup(tuple(filled(i, names) for i in t.items))
     if isinstance(t, Arr):
@@ -114,6 +149,8 @@ def types_of(t: Val) -> list[str]:
     """The LLVM types of the template's holes."""
     if isinstance(t, Num):
         return [] if t.text != HOLE else [payload(t.members), *(["i1"] if t.tag == HOLE else [])]
+    if isinstance(t, Maybe):
+        return [*types_of(t.number), "i1"] if t.valid == HOLE else []
     if isinstance(t, Tup):
         return [llvm for i in t.items for llvm in types_of(i)]
     if isinstance(t, Arr):

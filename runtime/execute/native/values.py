@@ -111,6 +111,14 @@ class Static:
 
 
 @dataclasses.dataclass(frozen=True)
+class Maybe:
+    """A number that has a value only where `valid` (an i1) holds: the name is unbound elsewhere."""
+
+    number: Num
+    valid: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Cut:
     """A slice object; parts are None or numbers."""
 
@@ -119,7 +127,7 @@ class Cut:
     step: Num | None
 
 
-Val = Union[Num, Arr, Tup, Rng, Zip, Count, Static, Cut]
+Val = Union[Num, Arr, Tup, Rng, Zip, Count, Static, Cut, Maybe]
 
 
 def lift(value: Any) -> Val:

@@ -13,8 +13,14 @@ import numpy as np
 
 BITS = ("&", "|", "^", "<<", ">>")
 COMPARE = ("<", "<=", ">", ">=", "==", "!=")
-FUNCTIONS = ("abs({})", "min({}, {})", "max({}, {})", "float({})", "np.sqrt({})", "np.float64({})", "math.sqrt(abs({}))",
-             "np.maximum({}, {})", "math.floor({})", "-{}", "np.exp({})", "math.exp({})", "np.sin({})")  # fmt: skip
+FUNCTIONS = (
+    "abs({})", "min({}, {})", "max({}, {})", "float({})", "np.sqrt({})", "np.float64({})",
+    "math.sqrt(abs({}))",
+    "np.maximum({}, {})", "math.floor({})", "-{}", "np.exp({})", "math.exp({})", "np.sin({})",
+)  # fmt: skip
+WHOLE = ("abs({})", "min({}, {})", "max({}, {})", "int({})", "np.int64({})", "-{}", "({}) ** 2")
+RANGES = ("range(len(x))", "range(1, len(x))", "range(20)", "range(len(x) - 1, -1, -1)", "range(0, 40, 3)",
+          "range(abs(int(a)) % 20)", "x", "range(17, 1, -2)")  # fmt: skip
 
 
 class Writer:
@@ -39,16 +45,18 @@ class Writer:
         """An expression that is mostly an integer."""
         if depth == 0 or self.rng.random() < 0.3:
             names = [n for n in self.names if n[0] in "aik"]
-            return str(self.pick(*names, *names, "1", "2", "3", "7", "-1", "True", "len(y)", f"y[{self.index()}]"))
+            leaves = ("1", "2", "3", "7", "-1", "True", "len(y)", f"y[{self.index()}]")
+            return str(self.pick(*names, *names, *leaves))
         shape = self.rng.random()
         if shape < 0.6:
-            return f"({self.whole(depth - 1)} {self.pick('+', '-', '*', '+', '//', '%')} {self.whole(depth - 1)})"
+            op = self.pick("+", "-", "*", "+", "//", "%")
+            return f"({self.whole(depth - 1)} {op} {self.whole(depth - 1)})"
         if shape < 0.7:
             return f"(int({self.whole(0)}) {self.pick(*BITS)} {self.pick('1', '2', '3', 'len(x)')})"
         if shape < 0.78:
             return f"({self.whole(depth - 1)} if {self.test()} else {self.whole(depth - 1)})"
         if shape < 0.95:
-            function = self.pick("abs({})", "min({}, {})", "max({}, {})", "int({})", "np.int64({})", "-{}", "({}) ** 2")
+            function = self.pick(*WHOLE)
             return str(function.format(*(self.whole(depth - 1) for _ in range(function.count("{}")))))
         return f"int({self.number(depth - 1)})"
 
@@ -56,10 +64,12 @@ class Writer:
         """An expression that is mostly a float."""
         if depth == 0 or self.rng.random() < 0.25:
             names = [n for n in self.names if n[0] in "bst"]
-            return str(self.pick(*names, *names, f"x[{self.index()}]", f"x[{self.index()}]", "0.5", "2.0", "1e10", self.whole(0)))
+            leaves = (f"x[{self.index()}]", f"x[{self.index()}]", "0.5", "2.0", "1e10", self.whole(0))
+            return str(self.pick(*names, *names, *leaves))
         shape = self.rng.random()
         if shape < 0.65:
-            return f"({self.number(depth - 1)} {self.pick('+', '-', '*', '+', '-', '*', '/', '%')} {self.number(depth - 1)})"
+            op = self.pick("+", "-", "*", "+", "-", "*", "/", "%")
+            return f"({self.number(depth - 1)} {op} {self.number(depth - 1)})"
         if shape < 0.68:
             return f"({self.number(depth - 1)} // {self.number(0)})"
         if shape < 0.76:
@@ -102,7 +112,8 @@ class Writer:
                 if depth == 1 and name not in self.names:
                     self.names.append(name)
         elif kind < 0.55:
-            self.put(depth, f"{self.pick('x', 'y')}[{self.index()}] {self.pick('', '', '+', '-', '*')}= {self.pick(self.number, self.whole)()}")
+            op, value = self.pick("", "", "+", "-", "*"), self.pick(self.number, self.whole)()
+            self.put(depth, f"{self.pick('x', 'y')}[{self.index()}] {op}= {value}")
         elif kind < 0.72:
             self.put(depth, f"if {self.test()}:")
             self.block(depth + 1, loops, 2)
@@ -123,8 +134,7 @@ class Writer:
         name = f"i{self.loops}"
         known = list(self.names)
         if self.rng.random() < 0.75:
-            source = self.pick("range(len(x))", "range(1, len(x))", "range(20)", "range(len(x) - 1, -1, -1)", "range(0, 40, 3)",
-                               "range(abs(int(a)) % 20)", "x", "range(17, 1, -2)")  # fmt: skip
+            source = self.pick(*RANGES)
             self.put(depth, f"for {name} in {source}:")
             if source != "x":
                 self.names.append(name)

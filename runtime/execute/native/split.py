@@ -1,0 +1,91 @@
+"""Loops as native code inside a plan: what becomes of a graph that can't be native as a whole.
+
+In: a graph, and what compiles a graph.  Out: the graph with calls of native functions in place of those of
+its loops that can be native, or None where none can.  What always holds: a native loop gives back, or
+writes to arrays, just what the loop would have; its errors come from the loop's own plan.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from runtime.execute.native.kinds import Unlowered
+from runtime.ir.graph import Const, Graph, Node, Operand, Value
+from runtime.ir.walk import inline
+from runtime.types import ObjectType, TupleType
+
+LOOPS = ("while", "for")
+ITERATORS = (range, enumerate, zip, slice)
+Compile = Callable[[Graph], Callable[..., Any]]
+
+
+def split(graph: Graph, compile_graph: Compile) -> Graph | None:
+    """The graph with native loops; `compile_graph` raises Unlowered for what it can't do."""
+    made = _Splitter(compile_graph)
+    nodes = made.nodes(graph)
+    return dataclasses.replace(graph, nodes=nodes) if made.count else None
+
+
+class _Splitter:
+    def __init__(self, compile_graph: Compile) -> None:
+        self.compile, self.count = compile_graph, 0
+
+    def nodes(self, graph: Graph) -> tuple[Node, ...]:
+        """The nodes of a graph, loops replaced where that is possible; arms of branches are looked into."""
+        found: list[Node] = []
+        makers = {out: node for node in graph.nodes for out in node.outputs}
+        for node in graph.nodes:
+            if node.op in LOOPS:
+                found += self.loop(node, makers, graph.name)
+            elif node.op == "cond":
+                regions = tuple(dataclasses.replace(r, nodes=self.nodes(r)) for r in node.regions)
+                found.append(dataclasses.replace(node, regions=regions))
+            else:
+                found.append(node)
+        return tuple(found)
+
+    def loop(self, node: Node, makers: dict[Value, Node], name: str) -> list[Node]:
+        """The nodes that do what a loop does."""
+        alone, inputs = isolated(node, makers, f"{name}_loop{self.count + 1}")
+        try:
+            native = self.compile(alone)
+        except Unlowered:
+            return [node]
+        self.count += 1
+        call: tuple[Operand, ...] = (Const(native, alone.name), *inputs)
+        if len(node.outputs) == 1:
+            return [Node("py.call", call, node.outputs, span=node.span)]
+        if not node.outputs:
+            return [Node("py.call", call, (Value(ObjectType(type(None))),), span=node.span)]
+        whole = Value(TupleType(tuple(v.type for v in node.outputs)))
+        reads = [Node("getitem", (whole, Const(k)), (v,), span=node.span) for k, v in enumerate(node.outputs)]
+        return [Node("py.call", call, (whole,), span=node.span), *reads]
+
+
+def isolated(node: Node, makers: dict[Value, Node], name: str) -> tuple[Graph, list[Value]]:
+    """A graph of one node alone, and the values that it takes; ranges and their like are made inside."""
+    inside: list[Node] = []
+    for x in node.inputs:
+        maker = makers.get(x) if isinstance(x, Value) else None
+        if maker is not None and isinstance(x, Value) and _iterator(x) and maker not in inside:
+            inside.append(maker)
+    own = {out for n in inside for out in n.outputs}
+    taken: dict[Value, None] = {}
+    for n in (*inside, node):
+        taken.update(dict.fromkeys(x for x in n.inputs if isinstance(x, Value) and x not in own))
+    results: tuple[Operand, ...] = node.outputs
+    last: tuple[Node, ...] = ()
+    if len(node.outputs) != 1:
+        whole = Value(TupleType(tuple(v.type for v in node.outputs)))
+        last = (Node("py.tuple", node.outputs, (whole,), span=node.span),) if node.outputs else ()
+        results = (whole,) if node.outputs else (Const(None),)
+    draft = Graph(name, tuple(taken), (*inside, node, *last), results)
+    params = tuple(Value(v.type, v.name) for v in taken)
+    nodes, results = inline(draft, params)
+    return Graph(name, params, nodes, results), list(taken)
+
+
+def _iterator(x: Value) -> bool:
+    return isinstance(x.type, ObjectType) and x.type.cls in ITERATORS
