@@ -84,7 +84,8 @@ class _Translating:
         made_class = getattr(self._target, type(node).__name__, None)
         if made_class is None:
             return None
-        made, held = made_class(), node.__dict__
+        # Without a call: Python 3.13 warns of nodes made without their fields, and these follow.
+        made, held = made_class.__new__(made_class), node.__dict__
         if isinstance(node, _CONTEXTS):
             self._known[type(node)] = lambda _: made  # one stands for all, as in trees of the parser
             return made

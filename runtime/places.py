@@ -56,6 +56,15 @@ def span_of(code: types.CodeType, instruction: int, line: int | None, caller: Sp
     return Span(code.co_filename, line, column, code.co_name, caller)
 
 
+@functools.lru_cache(maxsize=256)
+def module_of(filename: str) -> types.ModuleType | None:
+    """The module that was loaded from a file, if any."""
+    for module in list(sys.modules.values()):
+        if isinstance(module, types.ModuleType) and module.__dict__.get("__file__") == filename:
+            return module
+    return None
+
+
 def place(function: object) -> Span | None:
     """Where a function begins, its decorators included; None for what is no Python function."""
     code = getattr(getattr(function, "__func__", function), "__code__", None)

@@ -16,24 +16,26 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from runtime.config import settings
 from runtime.errors import Span
 from runtime.execute import traceback
 from runtime.execute.plan import PlanSource
+from runtime.execute.user_lines import codes_in, compile_in_place, place, users_file
+from runtime.places import module_of
 
 _NUMBER = itertools.count(1)
+_COLUMNS = sys.version_info >= (3, 11)  # code objects keep columns, which tell places in one line apart
 
 
 def load(plan: PlanSource, *, show_generated: bool | None = None) -> Callable[..., Any]:
     """Compile the plan.
 
-    show_generated: whether tracebacks keep the plan's own frames; None asks the settings.
+    show_generated: whether tracebacks keep the plan's own frames, and debuggers step through its text; None
+        asks the settings.
     """
-    filename = f"<plan {plan.name} #{next(_NUMBER)}>"
-    namespace: dict[str, Any] = {"__name__": f"plan.{plan.name}", **plan.constants}
-    exec(compile(plan.text, filename, "exec"), namespace)
-    function: types.FunctionType = namespace.pop(plan.name)
-    linecache.cache[filename] = (len(plan.text), None, plan.text.splitlines(keepends=True), filename)
-    traceback.register(filename, functools.partial(_place, plan))
+    shown = settings.show_generated_frames if show_generated is None else show_generated
+    file = None if shown or not _COLUMNS else users_file(plan)
+    function = _from_text(plan) if file is None else _in_place(plan, file)
 
     @functools.wraps(function)
     def run(*args: Any) -> Any:
@@ -47,8 +49,37 @@ def load(plan: PlanSource, *, show_generated: bool | None = None) -> Callable[..
                 error.__traceback__ = found
                 raise
 
-    weakref.finalize(function, _forget, filename)
     return run
+
+
+def _from_text(plan: PlanSource) -> types.FunctionType:
+    """The function, compiled under a name of its own; its text is where debuggers look for it."""
+    filename = f"<plan {plan.name} #{next(_NUMBER)}>"
+    function = _function(plan, compile(plan.text, filename, "exec"), f"plan.{plan.name}")
+    linecache.cache[filename] = (len(plan.text), None, plan.text.splitlines(keepends=True), filename)
+    traceback.register(filename, functools.partial(_place, plan))
+    weakref.finalize(function, _forget, filename).atexit = False
+    return function
+
+
+def _in_place(plan: PlanSource, file: str) -> types.FunctionType:
+    """The function, compiled as if it stood in the user's file; it warns where the user's module would."""
+    code, positions = compile_in_place(plan, file)
+    module = module_of(file)
+    function = _function(plan, code, f"plan.{plan.name}" if module is None else module.__name__)
+    if module is not None:
+        function.__globals__["__warningregistry__"] = vars(module).setdefault("__warningregistry__", {})
+    codes = tuple(map(id, codes_in(function.__code__)))
+    traceback.register_codes(codes, functools.partial(place, positions))
+    weakref.finalize(function, traceback.forget_codes, codes).atexit = False
+    return function
+
+
+def _function(plan: PlanSource, code: types.CodeType, module: str) -> types.FunctionType:
+    namespace: dict[str, Any] = {"__name__": module, **plan.constants}
+    exec(code, namespace)
+    function: types.FunctionType = namespace.pop(plan.name)
+    return function
 
 
 def _forget(filename: str) -> None:

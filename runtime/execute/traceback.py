@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from runtime.config import settings
@@ -39,6 +39,7 @@ class _Generated:
 
 
 _GENERATED: dict[str, _Generated] = {}
+_BY_CODE: dict[int, _Generated] = {}  # by identity, for code that claims to stand in the user's file
 _MARK = "<marker>"  # no name of a user's
 
 
@@ -68,6 +69,21 @@ def register(filename: str, places: Places, inner: Callable[[types.CodeType], bo
 def register_hidden(filename: str) -> None:
     """Leave out the frames of code compiled under `filename`: it stands for nothing of the user's."""
     _GENERATED[filename] = _Generated(lambda code, instruction, line: None, _never)
+
+
+def register_codes(codes: Iterable[int], places: Places) -> None:
+    """As `register`, for code objects (their identities) under whatever file name."""
+    _BY_CODE.update(dict.fromkeys(codes, _Generated(places, _never)))
+
+
+def forget_codes(codes: Iterable[int]) -> None:
+    """Undo `register_codes`."""
+    for code in codes:
+        _BY_CODE.pop(code, None)
+
+
+def _generated(code: types.CodeType) -> _Generated | None:
+    return _BY_CODE.get(id(code)) or _GENERATED.get(code.co_filename)
 
 
 def forget(filename: str) -> None:
@@ -112,7 +128,7 @@ def _related(error: BaseException) -> Iterator[BaseException]:
 
 def _has_generated(traceback: types.TracebackType | None) -> bool:
     while traceback is not None:
-        if traceback.tb_frame.f_code.co_filename in _GENERATED:
+        if _generated(traceback.tb_frame.f_code) is not None:
             return True
         traceback = traceback.tb_next
     return False
@@ -160,7 +176,7 @@ def _add(entries: list[_Entry], traceback: types.TracebackType) -> None:
     """Append what stands for one entry."""
     frame = traceback.tb_frame
     code = frame.f_code
-    generated = _GENERATED.get(code.co_filename)
+    generated = _generated(code)
     if generated is None:
         if not is_own(code.co_filename):
             entries.append(_Entry(frame, traceback.tb_lasti, traceback.tb_lineno))

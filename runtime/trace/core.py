@@ -84,13 +84,22 @@ def is_unique(x: Any) -> bool:
     return x is None or x == () or isinstance(x, _UNIQUE)
 
 
-def _holds_traced(function: types.FunctionType) -> bool:
-    """Whether a function that was made while tracing, by code that wasn't converted, captured a handle."""
+def _holds_traced(
+    function: types.FunctionType, is_generated: Callable[[types.FunctionType], bool], seen: tuple[Any, ...] = ()
+) -> bool:
+    """Whether a function that was made while tracing, by code that wasn't converted, captured a handle.
+
+    What it captured may be a function again, or a method of a handle.
+    """
     held = [*(function.__defaults__ or ())]
     for cell in function.__closure__ or ():
         with contextlib.suppress(ValueError):
             held.append(cell.cell_contents)
-    return any(isinstance(x, Traced) or isinstance(x, tuple) and not is_static(x) for x in held)
+    inner = [x for x in held if isinstance(x, types.FunctionType) and not any(x is f for f in seen)]
+    return any(
+        isinstance(x, Traced) or hasattr(type(x), "_operand") or isinstance(x, tuple) and not is_static(x)
+        for x in held
+    ) or any(is_generated(f) or _holds_traced(f, is_generated, (*seen, function)) for f in inner)
 
 
 class Trace:
@@ -270,7 +279,7 @@ class Trace:
         if isinstance(x, slice):
             return self._node("py.slice", [x.start, x.stop, x.step])
         if isinstance(x, types.FunctionType):
-            return self._function_operand(x) if self.is_generated(x) or _holds_traced(x) else Const(x)
+            return self._function_operand(x) if self._is_made(x) else Const(x)
         if isinstance(x, types.MethodType):
             if not isinstance(x.__self__, (Traced, tuple)) and not is_static(x.__self__):
                 return Const(x)  # a method of an object of the outside world, a random stream for one
@@ -292,6 +301,10 @@ class Trace:
             why="it can be changed, and all calls would share it",
             fix="let autograph convert the function (ag.function), or return tuples and arrays",
         )
+
+    def _is_made(self, f: types.FunctionType) -> bool:
+        """Whether a function is made anew by each call of the traced program."""
+        return self.is_generated(f) or _holds_traced(f, self.is_generated)
 
     def _used(self, x: Traced) -> Operand:
         """The operand of a handle, which must be one of this trace and still be in reach."""

@@ -1,0 +1,107 @@
+"""A plan compiled as if it stood in the user's file: its lines are the user's lines.
+
+In: `PlanSource`.  Out: code whose file and lines are those of the user's function, and the exact place of
+each instruction.  What always holds: what the code does is what the text does; only its positions differ.
+So warnings name the user's line, and a debugger steps through the user's file.
+"""
+
+from __future__ import annotations
+
+import ast
+import collections
+import itertools
+import types
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from runtime.errors import Span
+from runtime.execute.plan import PlanSource
+
+# Line, first and last column, as instructions keep them; the last one tells places apart that share the rest.
+Position = tuple[int, int, int]
+
+
+def users_file(plan: PlanSource) -> str | None:
+    """The file in which the plan's function stands, or None where no line of the plan comes from a file."""
+    files = collections.Counter(outermost(span).file for span in plan.lines.values())
+    return files.most_common(1)[0][0] if files else None
+
+
+def outermost(span: Span) -> Span:
+    """The place in the function that was not inlined."""
+    while span.caller is not None:
+        span = span.caller
+    return span
+
+
+def compile_in_place(plan: PlanSource, file: str) -> tuple[types.CodeType, Mapping[Position, Span]]:
+    """The plan's code with the user's positions, and the whole place that each position stands for."""
+    tree = ast.parse(plan.text)
+    lines = plan.text.encode().splitlines()
+    nearest = _nearest(plan, len(lines))
+    positions: dict[Span, Position] = {}
+    taken: collections.Counter[tuple[int, int]] = collections.Counter()
+    for node in ast.walk(tree):
+        line = getattr(node, "lineno", None)
+        if line is None:
+            continue
+        span = _span(plan, lines, node) or nearest[line]
+        where = positions.get(span)
+        if where is None:
+            here = _in_file(span, file) or outermost(nearest[line])
+            at = here.line, len(here.text()[: here.col].encode())
+            taken[at] += 1
+            where = positions[span] = (*at, at[1] + taken[at])
+        _put(node, where)
+    code = compile(tree, file, "exec", dont_inherit=True)
+    return code, {position: span for span, position in positions.items()}
+
+
+def _put(node: Any, where: Position) -> None:
+    node.lineno = node.end_lineno = where[0]
+    node.col_offset, node.end_col_offset = where[1:]
+
+
+def place(
+    positions: Mapping[Position, Span], code: types.CodeType, instruction: int, line: int
+) -> Span | None:
+    """The user's place of an instruction."""
+    if instruction >= 0:
+        listed: Any = code.co_positions()  # type: ignore[attr-defined, unused-ignore]  # Python 3.11
+        first, _, start, end = next(itertools.islice(listed, instruction // 2, None), (0, 0, 0, 0))
+        if (first, start, end) in positions:
+            return positions[first, start, end]
+    return next((span for position, span in positions.items() if position[0] == line), None)
+
+
+def codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
+    """The code object and those of functions in it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from codes_in(constant)
+
+
+def _nearest(plan: PlanSource, count: int) -> list[Span]:
+    """For each line of the text (from 1) its place, or that of the nearest line before it that has one."""
+    span = plan.lines[min(plan.lines)]
+    found = [span]
+    for line in range(1, count + 1):
+        span = plan.lines.get(line, span)
+        found.append(span)
+    return found
+
+
+def _span(plan: PlanSource, lines: list[bytes], node: Any) -> Span | None:
+    if node.lineno != node.end_lineno:
+        return plan.span(node.lineno)
+    text = lines[node.lineno - 1]
+    start, stop = (len(text[:column].decode()) for column in (node.col_offset, node.end_col_offset))
+    return plan.span(node.lineno, start, stop)
+
+
+def _in_file(span: Span | None, file: str) -> Span | None:
+    """The innermost place of a chain of calls that lies in the file."""
+    while span is not None and span.file != file:
+        span = span.caller
+    return span
