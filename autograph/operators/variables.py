@@ -55,6 +55,12 @@ class GlobalCell:
         self.space[self.name] = value
         return value
 
+    def _operand(self) -> Any:
+        """The box at run time, for code that isn't traced."""
+        trace = active()
+        assert trace is not None
+        return trace.emit("py.call", [trace.constant(GlobalCell), self.name, self.space])
+
 
 def global_cell(name: str) -> GlobalCell:
     """The box of a global name of the calling function's module."""
