@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.autodiff.levels import Active, apply, bare, map_tree, opened, snapshot
+from runtime.autodiff.levels import Active, apply, apply_flat, bare, map_tree, opened, snapshot
 from runtime.autodiff.places import Place, Step, memory_order, update
 from runtime.autodiff.rows import by_name, row_of
 from runtime.errors import GradientError
@@ -144,7 +144,7 @@ class Box:
             if store.memory is not None:
                 self._show(key, given)
             assert UPDATE is not None
-            store.value = apply(UPDATE, (value, given, place), {})
+            store.value = apply_flat(UPDATE, (value, given, place))
             store.shared = False
         store.version += 1
 
@@ -302,16 +302,16 @@ class ArrayBox(Box):
 
     def __getitem__(self, key: Any) -> Any:
         value = self.bare
-        key = map_tree(_plain_key, key)
+        key = key if type(key) is int else map_tree(_plain_key, key)
         part = value[key]
         if isinstance(part, np.ndarray) and is_basic(key):
             return Box.of_view(self, Step(GETITEM, (key,)))
         if not self._steps:  # a copy of some elements: the array isn't held
-            return wrap(apply(GETITEM, (self._store.value, key), {}))
-        return wrap(apply(GETITEM, (self.read(), key), {}))
+            return wrap(apply_flat(GETITEM, (self._store.value, key)))
+        return wrap(apply_flat(GETITEM, (self.read(), key)))
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self.write(map_tree(_plain_key, key), value)
+        self.write(key if type(key) is int else map_tree(_plain_key, key), value)
 
     def __iter__(self) -> Iterator[Any]:
         value = self.bare

@@ -10,7 +10,7 @@ A `Reverse` level links a value to the node that made it; `backward` walks the n
 
 from __future__ import annotations
 
-import dataclasses
+import functools
 import heapq
 import inspect
 import itertools
@@ -192,9 +192,12 @@ def is_inexact(x: Any) -> bool:
 def zeros_like(x: Any) -> Any:
     """Zeros of the shape and kind of a value; no memory is needed for an array's."""
     x = bare(x)
-    if isinstance(x, np.ndarray):
-        return np.broadcast_to(np.zeros((), x.dtype), x.shape)
-    return type(x)(0)
+    return _zeros(x.shape, x.dtype) if isinstance(x, np.ndarray) else type(x)(0)
+
+
+@functools.lru_cache(maxsize=256)
+def _zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    return np.broadcast_to(np.zeros((), dtype), shape)
 
 
 # -- applying ops ------------------------------------------------------------------------------------
@@ -498,18 +501,17 @@ def _getitem_shortcut(node: Node, ct: Any, owned: bool, give: Callable[..., Slot
 
 
 def _update_shortcut(node: Node, ct: Any, owned: bool, give: Callable[..., Slot]) -> bool:
-    """Clear the part that was written in place, where nobody else holds the cotangent."""
+    """Clear the part that was written in place, after a copy if others hold the cotangent."""
     place = node.args[2]
-    if not owned or type(ct) is not np.ndarray or memory_order(ct) != place.axes:
+    if type(ct) is not np.ndarray or has_active(node.args[1]):
         return False
     links = {where[0]: link for where, link in node.inputs}
     if 1 in links:
-        part, values = part_of(ct, place), node.args[1]
-        if has_active(values):
-            return False
-        give(links[1], fit(part, values))
+        give(links[1], fit(part_of(ct, place), node.args[1]))
     if 0 in links:
-        give(links[0], update(ct, 0, dataclasses.replace(place, in_place=True)), True)
+        if not owned or memory_order(ct) != place.axes:
+            ct = place.buffer(ct)
+        give(links[0], update(ct, 0, place.now()), True)
     return True
 
 

@@ -51,7 +51,11 @@ class Place:
 
     def later(self) -> Place:
         """The same place, for arrays that others may hold."""
-        return dataclasses.replace(self, in_place=False)
+        return dataclasses.replace(self, in_place=False) if self.in_place else self
+
+    def now(self) -> Place:
+        """The same place, in an array that nobody else holds."""
+        return self if self.in_place else dataclasses.replace(self, in_place=True)
 
     def buffer(self, x: Any) -> Any:
         """A copy with the axes in this order in memory, so that the steps give views of it."""
