@@ -41,9 +41,12 @@ def compile_in_place(plan: PlanSource, file: str) -> tuple[types.CodeType, Mappi
     nearest = _nearest(plan, len(lines))
     positions: dict[Span, Position] = {}
     taken: collections.Counter[tuple[int, int]] = collections.Counter()
-    for node in ast.walk(tree):
-        line = getattr(node, "lineno", None)
-        if line is None:
+    plain: dict[int, Position] = {}  # lines all of which is one place
+    for node in _placed(tree):
+        line = node.lineno
+        if line in plain:
+            node.lineno, node.col_offset, node.end_col_offset = plain[line]
+            node.end_lineno = node.lineno
             continue
         span = _span(plan, lines, node) or nearest[line]
         where = positions.get(span)
@@ -52,14 +55,28 @@ def compile_in_place(plan: PlanSource, file: str) -> tuple[types.CodeType, Mappi
             at = here.line, len(here.text()[: here.col].encode())
             taken[at] += 1
             where = positions[span] = (*at, at[1] + taken[at])
-        _put(node, where)
+        if line not in plan.marks:
+            plain[line] = where
+        node.lineno, node.col_offset, node.end_col_offset = where
+        node.end_lineno = node.lineno
     code = compile(tree, file, "exec", dont_inherit=True)
     return code, {position: span for span, position in positions.items()}
 
 
-def _put(node: Any, where: Position) -> None:
-    node.lineno = node.end_lineno = where[0]
-    node.col_offset, node.end_col_offset = where[1:]
+def _placed(tree: ast.AST) -> Iterator[Any]:
+    """All nodes that have a position."""
+    todo: list[Any] = [tree]
+    while todo:
+        node = todo.pop()
+        fields = node.__dict__
+        for name in node._fields:
+            value = fields.get(name)
+            if type(value) is list:
+                todo += [item for item in value if isinstance(item, ast.AST)]
+            elif isinstance(value, ast.AST) and value._fields:  # the others are operators and contexts
+                todo.append(value)
+        if "lineno" in fields:
+            yield node
 
 
 def place(
