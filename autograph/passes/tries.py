@@ -15,7 +15,7 @@ import gast
 
 from autograph.analysis.liveness import Liveness
 from autograph.analysis.scopes import scopes
-from autograph.passes.branches import arm
+from autograph.passes.branches import Arm, arm, closed
 from autograph.passes.cells import Boxer, Boxes, imported
 from autograph.passes.context import Work
 from autograph.passes.walk import functions, map_suites, statements
@@ -154,21 +154,21 @@ class _Tries:
         names = [self.work.nested("try_body")]
         names += [self.work.nested("handler") for _ in stmt.handlers]
         names += [self.work.nested(base) for base in ("try_else", "finally_")]
-        made = [arm(names[0], operands, self.suite(stmt.body), [] if stmt.orelse else results)]
+        made = [self.part(names[0], operands, self.suite(stmt.body), [] if stmt.orelse else results)]
         pairs: list[gast.AST] = []
         for name, handler in zip(names[1:], stmt.handlers, strict=False):
             param = handler.name.id if handler.name is not None else self.work.nested("error")
-            part = arm(name, [param, *operands], self.suite(handler.body), results)
+            part = self.part(name, [param, *operands], self.suite(handler.body), results)
             self.work.leave(handler.name is None)
             classes = constant(None) if handler.type is None else lambda_([], handler.type)
             pairs.append(locate(tuple_of([classes, part[1]]), handler))
             made.append(part)
         call = self.work.ag("try_", made[0][1], tuple_of(pairs))
         if stmt.orelse:
-            made.append(arm(names[-2], operands, self.suite(stmt.orelse), results))
+            made.append(self.part(names[-2], operands, self.suite(stmt.orelse), results))
             call.keywords.append(gast.keyword(arg="orelse", value=made[-1][1]))
         if stmt.finalbody:
-            made.append(arm(names[-1], [], self.suite(stmt.finalbody), []))
+            made.append(self.part(names[-1], [], self.suite(stmt.finalbody), []))
             call.keywords.append(gast.keyword(arg="final", value=made[-1][1]))
         if operands:
             call.keywords.append(gast.keyword(arg="operands", value=tuple_of(map(load, operands))))
@@ -186,7 +186,7 @@ class _Tries:
         name = self.work.nested("with_body")
         param = target.id if isinstance(target, gast.Name) else self.work.nested("entered")
         start = [] if target is None or entered else [locate(assign(target, load(param)), target)]
-        defined, body = arm(name, [param, *operands], [*start, *self.suite(stmt.body)], results)
+        defined, body = self.part(name, [param, *operands], [*start, *self.suite(stmt.body)], results)
         self.work.leave(1 + (not entered))
         call = self.work.ag("with_", item.context_expr, body)
         if operands:
@@ -197,3 +197,11 @@ class _Tries:
             value = values[0] if len(values) == 1 else tuple_of(values)
             call.keywords.append(gast.keyword(arg="suppressed", value=value))
         return [*defined, assign(targets(results), call) if results else expression(call)]
+
+    def part(self, name: str, params: list[str], stmts: list[gast.AST], results: list[str]) -> Arm:
+        """One part as a function; where it only returns a value, that is written as a lambda."""
+        if len(stmts) == 1 and len(results) == 1 and is_value(results[0], self.work):
+            made = closed(stmts, results)
+            if len(made) == 1 and isinstance(made[0], gast.Return):
+                return [], lambda_(params, made[0].value)
+        return arm(name, params, stmts, results)
