@@ -137,6 +137,7 @@ class Trace:
         self.views: dict[Identity, tuple[Traced, str]] = {}  # what `d.items()` and the like look at
         self._tuples: dict[int, tuple[Any, Operand]] = {}
         self._functions: dict[int, tuple[Any, Operand]] = {}
+        self._making: dict[int, Operand | None] = {}
         self._handles: dict[int, tuple[Any, Object]] = {}
 
     def attach(
@@ -367,6 +368,13 @@ class Trace:
         known = self._functions.get(id(f))
         if known is not None and self.builder.visible(known[1]):
             return self.builder.use(known[1])
+        self._making[id(f)] = None
+        try:
+            return self._make_function(f)
+        finally:
+            self._making.pop(id(f), None)
+
+    def _make_function(self, f: types.FunctionType) -> Operand:
         code = self.unconvert(f.__code__)
         cells = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
         free, shared = [], set()
@@ -382,6 +390,9 @@ class Trace:
             boxed = isinstance(content, Object) and content._facts.type == ObjectType(Cell)
             if boxed and code is not f.__code__:
                 shared.add(name)
+            if id(content) in self._making:  # a function that calls itself, or one that calls the other
+                shared.add(name)
+                content = self._box_of(content)
             free.append(content)
         space = getattr(f.__globals__, "real", f.__globals__)
         facts = (f.__name__, f.__qualname__, f.__doc__, f.__module__, frozenset(shared))
@@ -400,7 +411,17 @@ class Trace:
             "py.function", inputs, (ObjectType(types.FunctionType),), names=(f.__name__,), span=self.span()
         )[0]
         self._functions[id(f)] = (f, operand)
+        box = self._making.pop(id(f))
+        if box is not None:
+            self.emit("py.setattr", [box, "value", operand])
         return operand
+
+    def _box_of(self, f: types.FunctionType) -> Operand:
+        """The box of a variable that will hold a function which is still being made."""
+        box = self._making[id(f)]
+        if box is None:
+            box = self._making[id(f)] = self._node("py.call", [Cell, f.__name__], ObjectType(Cell))
+        return box
 
     # ------------------------------------------------------------------ types of trace values
     def type_of(self, x: Any) -> Type:

@@ -356,6 +356,69 @@ def starred_displays(function: Any, see: See) -> None:
     see.run(f, 1, [])
 
 
+def inner_functions_that_call_themselves(function: Any, see: See) -> None:
+    @function
+    def f(xs, n):
+        calls = [0]
+
+        def total(k):
+            calls[0] += 1
+            return 0 if k <= 0 else k + total(k - 1)
+
+        def even(k):
+            return k == 0 or odd(k - 1)
+
+        def odd(k):
+            return k != 0 and even(k - 1)
+
+        def insert(node, x):
+            if node is None:
+                return [x, None, None]
+            side = 1 if x < node[0] else 2
+            node[side] = insert(node[side], x)
+            return node
+
+        root = None
+        for x in xs:
+            root = insert(root, x)
+        return total(n), calls, even(n), odd(n), root
+
+    see.run(f, [3, 1, 2], 4)
+    see.run(f, np.array([3.0, 1.0]), np.int64(5))
+    see.run(f, list(range(20)), np.int64(60))
+
+
+def globals_rebound_by_code_left_to_python(function: Any, see: See) -> None:
+    global shared
+    shared = 1
+
+    @function
+    def f(x):
+        global shared
+        shared += 1
+
+        class Made:
+            v = x
+
+            def get(self):
+                return self.v + shared
+
+        def steps():
+            global shared
+            for i in range(2):
+                shared += 1
+                yield i + shared
+
+        a = Made().get()
+        shared = 10
+        return a, Made().get(), list(steps()), shared
+
+    see.run(f, 1)
+    see.run(f, V2)
+    see(shared)
+
+
+shared: Any = 1
 SCENARIOS = [v for v in list(globals().values()) if getattr(v, "__code__", None) and v.__code__.co_varnames[:2] == ("function", "see")]
 
 
