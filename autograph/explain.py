@@ -29,7 +29,8 @@ from runtime.ir.walk import walk_nodes
 from runtime.trace.record import Note
 
 STAGED, STATIC, PYTHON = "staged", "static", "python"
-_REGIONS = {"cond": "both ways recorded", "while": "a loop in the graph", "for": "a loop in the graph"}
+_REGIONS = {"cond": "both ways recorded", "while": "a loop in the graph", "for": "a loop in the graph",
+            "try": "recorded with its handlers", "with": "entered and left at run time"}
 _MOST_REFUSALS = 50
 
 
@@ -280,7 +281,7 @@ class _Statements:
 
     def _one(self, stmt: ast.AST, line: int, end: int, nodes: Sequence[Node], whys: list[str]) -> Statement:
         reasons = list(whys)
-        if isinstance(stmt, (ast.If, ast.While, ast.For)):
+        if isinstance(stmt, (ast.If, ast.While, ast.For, ast.Try, ast.With)):
             reasons += [_REGIONS[n.op] for n in nodes if n.op in _REGIONS and _is_at(n, self.file, line)][:1]
         reasons += [f"calls {name} as plain Python" for name in dict.fromkeys(map(_called, nodes)) if name]
         if nodes:
@@ -294,7 +295,7 @@ class _Statements:
 def _flat(body: Sequence[ast.AST]) -> Iterator[tuple[ast.AST, int, int]]:
     """Each statement with its own lines, without those of the statements in it; docstrings are left out."""
     for stmt in body:
-        inner = [s for field in ("body", "orelse", "handlers", "finalbody", "cases")
+        inner = [s for field in ("body", "handlers", "orelse", "finalbody", "cases")
                  for s in getattr(stmt, field, ()) or () if isinstance(getattr(stmt, field), list)]
         line, last = stmt.lineno, stmt.end_lineno or stmt.lineno  # type: ignore[attr-defined]
         first_inner = min((_first_line(s) for s in inner), default=last + 1)

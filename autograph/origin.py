@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import collections
 import dataclasses
+import inspect
 import itertools
 import linecache
 import types
@@ -142,7 +143,7 @@ def register(filename: str, text: str, origin: Origin, codes: Iterable[types.Cod
     """
     _origins[filename] = origin
     whole = frozenset(map(id, users))  # the objects themselves would be kept alive
-    traceback.register(filename, span_of_instruction, lambda code: id(code) not in whole)
+    traceback.register(filename, _user_place, lambda code: id(code) not in whole and _is_function(code))
     # An entry without a time stamp is never thrown out by linecache.checkcache.
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     alive = list(codes)
@@ -157,6 +158,17 @@ def register(filename: str, text: str, origin: Origin, codes: Iterable[types.Cod
 
     for code in alive:
         weakref.finalize(code, gone).atexit = False
+
+
+def _is_function(code: types.CodeType) -> bool:
+    """Whether a code object is that of a function, and not of a class statement."""
+    return bool(code.co_flags & inspect.CO_OPTIMIZED)
+
+
+def _user_place(code: types.CodeType, instruction: int, line: int) -> Span | None:
+    """The user's place of an instruction; in a class statement, with the name of the class."""
+    span = span_of_instruction(code, instruction, line)
+    return span if span is None or _is_function(code) else dataclasses.replace(span, function=code.co_name)
 
 
 def span_of_frame(frame: types.FrameType) -> Span | None:
