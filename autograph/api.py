@@ -19,7 +19,7 @@ from autograph.operators.registry import mark_do_not_convert
 from autograph.source import source_of
 from runtime.api import InputSignature, make_function
 from runtime.config import settings
-from runtime.errors import SourceNotFound
+from runtime.errors import ConversionRefused, GeneratorError, SourceNotFound
 from runtime.function.polymorphic import P, PolymorphicFunction, R, Tracer
 from runtime.function.prefixed import unwrapped
 from runtime.trace.api import trace_call
@@ -61,7 +61,12 @@ def function(f: Any = None, *, input_signature: InputSignature | None = None, re
     def decorate(original: Any) -> Any:
         if isinstance(original, (staticmethod, classmethod)):
             return type(original)(decorate(original.__func__))
-        source_of(_function_in(original, "function"))  # what has no source is refused here, not when called
+        try:
+            source_of(_function_in(original, "function"))  # what has no source is refused here, not when called
+        except GeneratorError:
+            raise
+        except ConversionRefused:
+            pass  # it is nested too deeply: it will run as plain Python
         options = {"input_signature": input_signature, "reduce_retracing": reduce_retracing, "strict": strict}
         return make_function(original, _source_tracer, (function, {**options, "check": check}),
                              inline=_inline, around=run_checked if check else None, **options)

@@ -11,7 +11,6 @@ import ast
 import collections
 import dataclasses
 import inspect
-import itertools
 import linecache
 import types
 import weakref
@@ -21,6 +20,7 @@ from autograph.codes import FunctionNode, code_name
 from autograph.trees import FIELDS, walk
 from runtime.errors import Span
 from runtime.execute import traceback
+from runtime.places import positions
 
 # Start and end, lines from 1 and columns in bytes from 0, as nodes and instructions have them.
 Place = tuple[int, int, int, int]
@@ -186,13 +186,11 @@ def span_of_instruction(code: types.CodeType, instruction: int, line: int | None
     origin = _origins.get(code.co_filename)
     if origin is None:
         return None
-    if instruction >= 0 and hasattr(code, "co_positions"):
-        position = next(itertools.islice(code.co_positions(), instruction // 2, None), None)
-        if position is not None:
-            first, last, start, end = position
-            found = origin.places.get((first, start, last, end))
-            if found is not None:
-                return found
+    if instruction >= 0 and len(known := positions(code)) > instruction // 2:
+        first, last, start, end = known[instruction // 2]
+        found = origin.places.get((first, start, last, end))
+        if found is not None:
+            return found
     at = line or code.co_firstlineno
     of_line = origin.lines.get(at)
     if of_line is not None and of_line.function != code.co_name:

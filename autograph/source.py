@@ -11,6 +11,7 @@ import ast
 import collections
 import copy
 import dataclasses
+import functools
 import inspect
 import linecache
 import types
@@ -19,7 +20,7 @@ import gast
 
 from autograph.codes import FunctionNode, code_name, compile_function, first_line, no_syntax_warnings, node_of_code, same_code
 from autograph.trees import children, to_gast
-from runtime.errors import GeneratorError, SourceNotFound, Span
+from runtime.errors import ConversionRefused, GeneratorError, SourceNotFound, Span
 
 _FILES_KEPT = 32
 
@@ -28,7 +29,7 @@ _FILES_KEPT = 32
 class Source:
     """The source of one function.
 
-    definition: the function's `ast` node; node: the same as a fresh `gast` tree, which passes may change.
+    definition: the function's `ast` node.
     text: the lines of the definition as they stand in the file, less their common indentation.
     rebound: names that functions around it, or beside it in those, declare `nonlocal`: if they are captured
         here, their value may change while the function runs.
@@ -36,7 +37,6 @@ class Source:
 
     function: types.FunctionType
     definition: FunctionNode
-    node: gast.AST
     text: str
     file: str
     line: int
@@ -46,6 +46,14 @@ class Source:
     def span(self) -> Span:
         """Where the function begins."""
         return Span(self.file, self.line, 0, self.function.__name__)
+
+    @functools.cached_property
+    def node(self) -> gast.AST:
+        """The definition as a `gast` tree of its own, which passes may change."""
+        try:
+            return to_gast(self.definition)
+        except RecursionError:
+            raise _too_deep(self.span) from None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +74,9 @@ _files: collections.OrderedDict[str, _File] = collections.OrderedDict()
 
 
 def source_of(function: object) -> Source:
-    """The source of a function; SourceNotFound where there is none, GeneratorError for generators."""
+    """The source of a function; SourceNotFound where there is none, GeneratorError for generators.
+
+    ConversionRefused for one that is nested too deeply even to be looked at."""
     if not isinstance(function, types.FunctionType):
         raise SourceNotFound(
             f"{_described(function)} has no Python source to convert",
@@ -84,9 +94,17 @@ def source_of(function: object) -> Source:
         if attempt:
             # The text that was read earlier doesn't fit: the module may have been edited and loaded anew.
             linecache.checkcache(code.co_filename)
-        if (found := _find(function)) is not None:
+        try:
+            found = _find(function)
+        except RecursionError:
+            raise _too_deep(span) from None
+        if found is not None:
             return _source(function, *found)
     raise _not_found(function, span)
+
+
+def _too_deep(span: Span) -> ConversionRefused:
+    return ConversionRefused("the function is nested too deeply to be converted", span=span)
 
 
 def _find(function: types.FunctionType) -> tuple[FunctionNode, list[str], frozenset[str]] | None:
@@ -159,7 +177,7 @@ def _source(function: types.FunctionType, node: FunctionNode, lines: list[str],
     else:
         indent = lines[start - 1][:len(lines[start - 1]) - len(lines[start - 1].lstrip())]
         text = "".join(line.removeprefix(indent) for line in lines[start - 1:end])
-    return Source(function, node, to_gast(node), text, code.co_filename, code.co_firstlineno, rebound)
+    return Source(function, node, text, code.co_filename, code.co_firstlineno, rebound)
 
 
 def _mangled(node: FunctionNode, owner: str) -> FunctionNode:

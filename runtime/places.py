@@ -7,7 +7,6 @@ never taken for the user's; nothing is kept of a frame.
 from __future__ import annotations
 
 import functools
-import itertools
 import linecache
 import os
 import sys
@@ -44,12 +43,18 @@ def frames(until: types.CodeType | None = None) -> Iterator[types.FrameType]:
         frame = frame.f_back
 
 
+@functools.lru_cache(maxsize=128)
+def positions(code: types.CodeType) -> tuple[tuple[int | None, ...], ...]:
+    """(line, last line, column, last column) of each instruction; nothing before Python 3.11."""
+    return tuple(code.co_positions()) if hasattr(code, "co_positions") else ()
+
+
 def span_of(code: types.CodeType, instruction: int, line: int | None, caller: Span | None = None) -> Span:
     """The place of an instruction in the file that it was compiled from."""
     column = 0
     line = line or code.co_firstlineno
-    if instruction >= 0 and hasattr(code, "co_positions"):
-        first, _, start, _ = next(itertools.islice(code.co_positions(), instruction // 2, None), (None,) * 4)
+    if instruction >= 0 and len(known := positions(code)) > instruction // 2:
+        first, _, start, _ = known[instruction // 2]
         if first == line and start:
             text = linecache.getline(code.co_filename, line)
             column = start if text.isascii() else len(text.encode()[:start].decode(errors="ignore"))

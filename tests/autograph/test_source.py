@@ -14,10 +14,11 @@ import types
 import gast
 import pytest
 
+from autograph.api import convert, function
 from autograph.codes import same_code
 from autograph.source import Source, source_of
 from autograph.unparse import unparse
-from runtime.errors import GeneratorError, SourceNotFound
+from runtime.errors import ConversionRefused, GeneratorError, SourceNotFound
 
 
 def load(tmp_path: pathlib.Path, text: str, name: str = "sample") -> types.ModuleType:
@@ -221,3 +222,13 @@ def test_same_code_tells_constants_apart():
     assert not same_code((lambda: 0.0).__code__, (lambda: -0.0).__code__)
     assert not same_code((lambda: 1).__code__, (lambda: True).__code__)
     assert same_code((lambda: [1, "a"]).__code__, (lambda: [1, "a"]).__code__)
+
+
+@pytest.mark.parametrize("depth", [400, 1500])
+def test_what_is_nested_too_deeply_runs_as_it_is(tmp_path, depth):
+    steps = "".join(f"    elif x == {k}:\n        y = {-k}\n" for k in range(1, depth))
+    module = load(tmp_path, f"def f(x):\n    if x == 0:\n        y = 1\n{steps}    else:\n        y = None\n    return y\n")
+    with pytest.raises(ConversionRefused, match="nested too deeply"):
+        convert(module.f)
+    converted = function(module.f)
+    assert [converted(k) for k in (0, 7, depth)] == [1, -7, None]
