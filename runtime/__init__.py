@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from runtime.api import function
+from runtime.batching import vectorize, vmap
 from runtime.config import settings
 from runtime.errors import (
     AutographError,
@@ -38,6 +39,8 @@ from runtime.function.polymorphic import (
 from runtime.function.spec import TensorSpec
 from runtime.functional import cond, for_loop, try_, while_loop, with_
 from runtime.ir.graph import Const, Graph, Node, Value
+from runtime.scans import map_fn, scan, switch_case
+from runtime.scopes import init_scope, py_function, unroll
 from runtime.types import (
     ArrayType,
     MaybeUnbound,
@@ -60,8 +63,8 @@ __all__ = [
     "DeviceError",
     "ExportError",
     "GeneratorError",
-    "Graph",
     "GradientError",
+    "Graph",
     "GraphError",
     "GuardError",
     "LeakedTensorError",
@@ -89,10 +92,18 @@ __all__ = [
     "executing_eagerly",
     "for_loop",
     "function",
+    "init_scope",
+    "map_fn",
     "no_new_traces",
+    "py_function",
     "run_functions_eagerly",
+    "scan",
     "settings",
+    "switch_case",
     "try_",
+    "unroll",
+    "vectorize",
+    "vmap",
     "while_loop",
     "with_",
 ]

@@ -12,8 +12,9 @@ from typing import Any
 from runtime.errors import Untraceable
 from runtime.pyops import catches
 from runtime.trace import guarded, hints, items, regions
-from runtime.trace.core import Trace, active
+from runtime.trace.core import Trace, active, suspended
 from runtime.trace.regions import as_carry
+from runtime.trace.unrolled import Unrolled
 from runtime.trace.values import Object, Tensor, Traced, known_class
 from runtime.trace.variables import value_of
 from runtime.types import ArrayType
@@ -136,10 +137,13 @@ def _traced_for(
     trace: Trace, iterable: Any, body_fn: Any, carry: tuple[Any, ...], test_fn: Any, mark: Any
 ) -> tuple[Any, ...]:
     iterable = value_of(trace, iterable)
+    wanted = isinstance(iterable, Unrolled)
+    if wanted:
+        iterable = iterable.items
     size = _static_size(trace, iterable)
-    if size is not None and size <= trace.unroll_limit:
+    if size is not None and (wanted or size <= trace.unroll_limit):
         try:
-            return _unrolled(trace, iterable, body_fn, carry, test_fn)
+            return _unrolled(trace, iterable, body_fn, carry, test_fn, size)
         except _Stage:
             trace.rollback(mark)
     if not isinstance(iterable, (Traced, tuple, range, str, bytes, list, frozenset)):
@@ -167,7 +171,7 @@ def _static_size(trace: Trace, iterable: Any) -> int | None:
 
 
 def _unrolled(
-    trace: Trace, iterable: Any, body_fn: Any, carry: tuple[Any, ...], test_fn: Any
+    trace: Trace, iterable: Any, body_fn: Any, carry: tuple[Any, ...], test_fn: Any, limit: int
 ) -> tuple[Any, ...]:
     at = 0
     sequence = static_items(iterable)
@@ -176,7 +180,7 @@ def _unrolled(
     while True:
         # a list may grow meanwhile; what happens when a dict does is for Python to say
         found = sequence if sequence is not None else items.known_items(trace, iterable)
-        if found is None or at > trace.unroll_limit or first is not None and len(found) != len(first):
+        if found is None or at > max(trace.unroll_limit, limit) or first is not None and len(found) != len(first):
             raise _Stage
         if at >= len(found):
             return carry
@@ -260,6 +264,8 @@ def with_(
         with manager as value:
             result = body(value, *operands)
         return result
+    if isinstance(manager, suspended):  # what stands in it is part of the function like all else
+        return body(None, *operands)
     names = hints.names_stored(trace.generated_frame())
     mark = trace.mark()
     try:

@@ -85,6 +85,8 @@ def call(trace: Trace, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
         return run_time_call(trace, f, args, kwargs)
     if isinstance(target, types.MethodType) and (isinstance(target.__self__, (Traced, tuple)) or is_static(target.__self__)):
         return call(trace, target.__func__, (target.__self__, *args), kwargs)
+    if getattr(type(target), "runs_on_trace_values", False):
+        return target(*args, **kwargs)
     special = BUILTINS.get(target) if isinstance(target, (types.BuiltinFunctionType, type)) else None
     if special is not None:
         done = special(trace, _values(trace, args) if target in _READERS else args, kwargs)

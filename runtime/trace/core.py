@@ -60,6 +60,17 @@ def active() -> Trace | None:
     return _state.trace
 
 
+class suspended:
+    """A context manager: in it no trace is active in this thread."""
+
+    def __enter__(self) -> None:
+        self.before = _state.trace
+        _state.trace = None
+
+    def __exit__(self, *error: object) -> None:
+        _state.trace = self.before
+
+
 class Diverged(BaseException):
     """Control does not go on from here in the traced program: it has raised.  Never leaves the trace."""
 

@@ -1,0 +1,181 @@
+"""`switch_case`, `scan`, `map_fn`: more control flow as functions, on plain values and on traced ones.
+
+In: functions and (trees of) values.  Out: what plain loops and branches would give; outputs of the trips are
+stacked along a new first axis, leaf by leaf.  Raises ValueError where the outputs don't stack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from runtime import tree
+from runtime.functional import cond, for_loop
+from runtime.trace.byhand import (
+    apply,
+    at_run_time,
+    closed,
+    fail,
+    new_list,
+    opened,
+    stacked_type,
+    tuple_of,
+    types_of,
+)
+from runtime.types import Type
+
+
+def switch_case(
+    index: Any,
+    branches: Sequence[Callable[..., Any]],
+    operands: tuple[Any, ...] = (),
+    default: Callable[..., Any] | None = None,
+) -> Any:
+    """What `branches[index](*operands)` returns.
+
+    index: an integer.  default: called with the operands where there is no branch of that index; without it
+        an IndexError is raised.
+
+    >>> switch_case(1, [lambda x: x, lambda x: x * 10], (5,))
+    50
+    """
+    given = opened(branches)
+    if not isinstance(given, (list, tuple)):
+        raise TypeError("the branches of switch_case are a list or tuple of functions")
+    branches = tuple(given)
+
+    def outside() -> Any:
+        if default is not None:
+            return apply(default, *operands)
+        return fail(IndexError, f"switch_case has no branch of this index; it has {len(branches)}")
+
+    def chosen(low: int, high: int) -> Any:
+        if high - low == 1:
+            return apply(branches[low], *operands)
+        middle = (low + high) // 2
+        return cond(index < middle, lambda: chosen(low, middle), lambda: chosen(middle, high))
+
+    if not branches:
+        return outside()
+    below = index < 0
+    return cond(
+        below, outside, lambda: cond(index < len(branches), lambda: chosen(0, len(branches)), outside)
+    )
+
+
+def scan(f: Callable[..., Any], init: Any, xs: Any, reverse: bool = False) -> tuple[Any, Any]:
+    """`carry, y = f(carry, x)` for each item x of xs: the last carry, and the ys stacked.
+
+    xs: an array, or a tree of arrays with equally long first axes; f then gets trees of items.
+    reverse: go from the last item to the first; the ys stand at the places of their items.
+
+    >>> scan(lambda total, x: (total + x, total), 0, np.array([1, 2, 3]))
+    (np.int64(6), array([0, 1, 3]))
+    """
+    leaves, structure = tree.flatten(opened(xs))
+    count = _length(leaves)
+    rows, made = new_list(), _Made()
+
+    def body(i: Any, *carry: Any) -> Any:
+        item = closed(tree.unflatten(structure, [leaf[i] for leaf in leaves]))
+        after, y = _pair(apply(f, carry[0], item))
+        rows.append(made.row(y))
+        return after
+
+    carry = for_loop(_trips(count, reverse), body, (init,))
+    return carry, made.stack(rows, count, reverse)
+
+
+def map_fn(f: Callable[..., Any], xs: Any) -> Any:
+    """`f(x)` for each item x of xs, the results stacked; xs as in `scan`.
+
+    >>> map_fn(lambda x: x * 2, np.array([1, 2]))
+    array([2, 4])
+    """
+    leaves, structure = tree.flatten(opened(xs))
+    count = _length(leaves)
+    rows, made = new_list(), _Made()
+
+    def body(i: Any) -> None:
+        rows.append(made.row(apply(f, closed(tree.unflatten(structure, [leaf[i] for leaf in leaves])))))
+
+    for_loop(_trips(count, False), body)
+    return made.stack(rows, count, False)
+
+
+class _Made:
+    """What the trips make: one tuple of leaves per trip; in a trace, what is known of them."""
+
+    def __init__(self) -> None:
+        self.structure: tree.Structure | None = None
+        self.types: list[Type] = []
+
+    def row(self, y: Any) -> tuple[Any, ...]:
+        """The leaves of one trip's output."""
+        leaves, structure = tree.flatten(opened(y))
+        if self.structure is not None and self.structure != structure:
+            raise ValueError(f"a trip gives {structure}, the ones before it {self.structure}")
+        self.structure, self.types = structure, types_of(leaves)
+        return tuple(leaves)
+
+    def stack(self, rows: Any, count: Any, reverse: bool) -> Any:
+        """The tree of stacked leaves."""
+        if self.structure is None:
+            return fail(ValueError, "there are no items, so it is not known what the results look like")
+        length = count if isinstance(count, int) else None
+        claim = tuple_of([stacked_type(t, length) for t in self.types])
+        return closed(tree.unflatten(self.structure, at_run_time(stack_rows, [rows, reverse], claim)))
+
+
+def stack_rows(rows: list[tuple[Any, ...]], reverse: bool = False) -> tuple[Any, ...]:
+    """The columns of rows of arrays and numbers, each stacked."""
+    if not rows:
+        raise ValueError("there are no items, so it is not known what the results look like")
+    if reverse:
+        rows = rows[::-1]
+    return tuple(map(_stacked, zip(*rows, strict=True)))
+
+
+def _stacked(column: tuple[Any, ...]) -> Any:
+    shape = np.shape(column[0])
+    for k, item in enumerate(column):
+        if np.shape(item) != shape:
+            raise ValueError(f"result {k} has shape {np.shape(item)}, the ones before it {shape}")
+    made = np.stack(column) if shape else np.array(column)
+    if made.dtype.hasobject and not all(isinstance(x, (np.ndarray, np.generic)) for x in column):
+        kinds = sorted({type(x).__name__ for x in column})
+        raise ValueError(f"results of type {' and '.join(kinds)} can't be stacked into an array")
+    return made
+
+
+def _length(leaves: Sequence[Any]) -> Any:
+    """The common length of the first axes; ValueError where there is none."""
+    if not leaves:
+        raise ValueError("there is no array to go through")
+    sizes = [apply(len, leaf) for leaf in leaves]
+    known = [size for size in sizes if isinstance(size, int)]
+    if len(set(known)) > 1:
+        raise ValueError(f"the first axes are of different lengths: {known}")
+    return known[0] if known else at_run_time(same_length, sizes)
+
+
+def same_length(*sizes: int) -> int:
+    """The one length that all have; ValueError else."""
+    if len(set(sizes)) > 1:
+        raise ValueError(f"the first axes are of different lengths: {list(sizes)}")
+    return sizes[0]
+
+
+def _trips(count: Any, reverse: bool) -> Any:
+    return apply(range, count - 1, -1, -1) if reverse else apply(range, count)
+
+
+def _pair(made: Any) -> tuple[Any, Any]:
+    """The two parts of what the function of a scan returns."""
+    if not isinstance(made, tuple):
+        made = opened(made)
+    if not isinstance(made, (tuple, list)) or len(made) != 2:
+        raise TypeError("the function of a scan returns a pair: the carry and an output")
+    return made[0], made[1]
