@@ -9,6 +9,7 @@ writes into `np.zeros(n)`) keep it; where it can't be converted it runs as it st
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from autograph.operators.calls import call
 from runtime.autodiff import check, custom, transforms
 from runtime.autodiff.tape import GradientTape
 from runtime.autodiff.transforms import ArgNums, stop_gradient
+from runtime.execute.traceback import cleaned
 
 Function = Callable[..., Any]
 
@@ -30,6 +32,24 @@ def _on_tape(function: Function) -> Function:
     return run
 
 
+def _cleaning(function: Function) -> Function:
+    """The function, whose errors show the user's code in place of the code that was made of it."""
+
+    @functools.wraps(function, updated=())
+    def call_cleanly(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except BaseException as error:
+            found = cleaned(error)
+            if sys.version_info < (3, 11):  # a bare raise would restore the old traceback
+                raise error.with_traceback(found)  # noqa: B904  it is the error that is being handled
+            else:
+                error.__traceback__ = found
+                raise
+
+    return call_cleanly
+
+
 def grad(f: Function, argnums: ArgNums = 0, has_aux: bool = False) -> Function:
     """The gradient of a function of one real result.
 
@@ -40,18 +60,18 @@ def grad(f: Function, argnums: ArgNums = 0, has_aux: bool = False) -> Function:
     >>> grad(lambda x: (x ** 3).sum())(np.array([1.0, 2.0]))
     array([ 3., 12.])
     """
-    return transforms.grad(_on_tape(f), argnums, has_aux)
+    return _cleaning(transforms.grad(_on_tape(f), argnums, has_aux))
 
 
 def value_and_grad(f: Function, argnums: ArgNums = 0, has_aux: bool = False) -> Function:
     """As `grad`, with the value first: `(value, gradient)`, or `((value, aux), gradient)`."""
-    return transforms.value_and_grad(_on_tape(f), argnums, has_aux)
+    return _cleaning(transforms.value_and_grad(_on_tape(f), argnums, has_aux))
 
 
 def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
     """`(value, pull_back)`: the value at the primals, and the function from cotangents of the value to a
     tuple of cotangents of the primals.  has_aux: f gives `(value, aux)`, and aux comes out third."""
-    return transforms.vjp(_on_tape(f), *primals, has_aux=has_aux)
+    return _cleaning(transforms.vjp)(_on_tape(f), *primals, has_aux=has_aux)
 
 
 def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
@@ -60,17 +80,18 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[A
     >>> jvp(lambda x: x * x, (3.0,), (1.0,))
     (9.0, 6.0)
     """
-    return transforms.jvp(_on_tape(f), primals, tangents)
+    done: tuple[Any, Any] = _cleaning(transforms.jvp)(_on_tape(f), primals, tangents)
+    return done
 
 
 def jacobian(f: Function, argnums: ArgNums = 0) -> Function:
     """All derivatives of an array result: arrays of the result's shape followed by the argument's."""
-    return transforms.jacobian(_on_tape(f), argnums)
+    return _cleaning(transforms.jacobian(_on_tape(f), argnums))
 
 
 def hessian(f: Function, argnums: ArgNums = 0) -> Function:
     """The second derivatives of a function of one real result."""
-    return transforms.hessian(_on_tape(f), argnums)
+    return _cleaning(transforms.hessian(_on_tape(f), argnums))
 
 
 def custom_gradient(f: Function) -> Function:

@@ -23,6 +23,23 @@ _AS_GIVEN: Any = object()
 _NUMBERS = (bool, int, float, complex)
 
 
+class _Reading(threading.local):
+    overlay: Any = None  # while derivatives are recorded: gives and takes the values of this thread
+
+
+_reading = _Reading()
+
+
+def lay_over(overlay: Any) -> None:
+    """Let `overlay.read(variable)` and `overlay.write(variable, new)` stand for the values; None ends it."""
+    _reading.overlay = overlay
+
+
+def overlay() -> Any:
+    """What stands for the values in this thread, or None."""
+    return _reading.overlay
+
+
 class Variable(np.lib.mixins.NDArrayOperatorsMixin):
     """An array that functions read and write at run time, in order with all other effects.
 
@@ -37,7 +54,7 @@ class Variable(np.lib.mixins.NDArrayOperatorsMixin):
     Variable(3.0, dtype=float64)
     """
 
-    __slots__ = ("__weakref__", "_shape", "_value", "name")
+    __slots__ = ("__weakref__", "_array", "_shape", "name")
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """A new Variable; while tracing, what stands for one that the run will make."""
@@ -54,6 +71,19 @@ class Variable(np.lib.mixins.NDArrayOperatorsMixin):
         self._check_shape(value)
 
     # ------------------------------------------------------------------ the value
+    @property
+    def _value(self) -> Any:
+        """The present value; while derivatives are recorded, what stands for it."""
+        overlay = _reading.overlay
+        return self._array if overlay is None else overlay.read(self)
+
+    @_value.setter
+    def _value(self, new: Any) -> None:
+        if _reading.overlay is None:
+            self._array = new
+        else:
+            _reading.overlay.write(self, new)
+
     @property
     def value(self) -> Any:
         """The present value: the array itself, not a copy."""
@@ -80,6 +110,8 @@ class Variable(np.lib.mixins.NDArrayOperatorsMixin):
 
     def _fitting(self, value: Any) -> Any:
         value = _plain(value)
+        if getattr(type(value), "is_box", False):  # followed by a derivative
+            return self._fitting_box(value)
         if type(value) in _NUMBERS:
             fits = np.result_type(self._value.dtype, value) == self._value.dtype
             what = f"a Python {type(value).__name__}"
@@ -95,6 +127,10 @@ class Variable(np.lib.mixins.NDArrayOperatorsMixin):
         new = np.array(value, dtype=self._value.dtype)
         self._check_shape(new)
         return new
+
+    def _fitting_box(self, value: Any) -> Any:
+        self._fitting(value.concrete_value)  # raises what doesn't fit
+        return np.multiply(value, self._array.dtype.type(1)).astype(self._array.dtype)
 
     def _check_shape(self, value: Any) -> None:
         if self._shape is None:
@@ -138,7 +174,7 @@ class Variable(np.lib.mixins.NDArrayOperatorsMixin):
         return func(*_deep(args), **{name: _deep(value) for name, value in kwargs.items()})
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name in Variable.__slots__:  # a copy that has no value yet
+        if name.startswith("__") or name in (*Variable.__slots__, "_value"):  # a copy that has no value yet
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self._value, name)
 

@@ -58,6 +58,7 @@ class Box:
 
     __slots__ = ("_known", "_steps", "_store")
     __array_priority__ = 1000
+    is_box = True
     protocol: Any = None  # calls with boxes; stands above this module, which gives it (see `dispatch`)
 
     def __new__(cls, value: Any, memory: Any = None) -> Box:

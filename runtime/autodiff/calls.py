@@ -20,6 +20,7 @@ from runtime.autodiff.levels import map_tree
 from runtime.autodiff.lists import FollowedList
 from runtime.autodiff.rows import by_name, row_of
 from runtime.ops.adjoint import cast
+from runtime.variable import Variable
 
 # Functions of Python's numbers, with NumPy's of the same meaning.
 MATH: dict[Callable[..., Any], Callable[..., Any]] = {
@@ -56,6 +57,8 @@ def _product(values: Any, start: Any) -> Any:
 
 def intercept(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The call `function(*args, **kwargs)` where a level is open."""
+    if _opens_variables(function) and any(isinstance(x, Variable) for x in args):
+        args = tuple(x.value if isinstance(x, Variable) else x for x in args)
     if any_box(args) or any_box(kwargs):
         return _with_boxes(function, args, kwargs)
     result = function(*args, **kwargs)
@@ -67,6 +70,11 @@ def intercept(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
     ):
         return Box(result)
     return result
+
+
+def _opens_variables(function: Any) -> bool:
+    """Whether the function would take the bare number or array of a Variable."""
+    return function in (float, complex) or function in MATH or function is math.log or _is_numpy(function)
 
 
 def _is_numpy(function: Callable[..., Any]) -> bool:

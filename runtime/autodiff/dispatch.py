@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from runtime.autodiff import variables
 from runtime.autodiff.box import (
     BOXES,
     ArrayBox,
@@ -35,6 +36,7 @@ from runtime.errors import GradientError
 from runtime.ir.opdef import PURE, OpDef
 from runtime.ops.adjoint import scatter
 from runtime.ops.table import BY_METHOD
+from runtime.variable import Variable
 
 # -- calls ---------------------------------------------------------------------------------------------
 
@@ -55,6 +57,7 @@ def call_row(row: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         result = _simply(row, args)
         if result is not NotImplemented:
             return result
+    args, kwargs = map_tree(_opened, args), map_tree(_opened, kwargs)
     out = kwargs.pop("out", None)
     if isinstance(out, tuple) and len(out) == 1:
         out = out[0]
@@ -103,6 +106,10 @@ def _any_number(x: Any) -> bool:
     return type(x) in BOXES or isinstance(x, (float, complex, np.inexact))
 
 
+def _opened(x: Any) -> Any:
+    return x.value if isinstance(x, Variable) else x
+
+
 def _as_array(x: Any) -> Any:
     """The array that NumPy makes of nested sequences of numbers and arrays."""
     return call_row(by_name("np.array"), (x,), {})
@@ -118,7 +125,7 @@ def _simply(row: OpDef, args: tuple[Any, ...]) -> Any:
             value = x._store.value if kind is Box else x.read()
             followed = followed or type(value) is Active
             given.append(value)
-        elif kind in SEQUENCES or isinstance(x, (tuple, list)):
+        elif kind in SEQUENCES or isinstance(x, (tuple, list, Variable)):
             return NotImplemented
         else:
             arrays = arrays or kind is np.ndarray
@@ -370,6 +377,9 @@ METHODS: dict[str, Any] = {
 
 class Surface:
     """What levels need of boxes."""
+
+    begin = staticmethod(variables.begin)
+    end = staticmethod(variables.end)
 
     wrap_tree = staticmethod(wrap_tree)
     unwrap_tree = staticmethod(unwrap_tree)

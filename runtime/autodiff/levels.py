@@ -22,6 +22,7 @@ import numpy as np
 
 from runtime.autodiff.places import memory_order, part_of, update
 from runtime.errors import GradientError, Span
+from runtime.execute.traceback import place_of
 from runtime.ir.opdef import OpDef
 from runtime.ops.adjoint import EACH, LINEAR, ZERO, Composite, Rule, fit, is_basic
 from runtime.places import frames, span_of
@@ -99,12 +100,15 @@ class Level:
         self.closed = False
 
     def __enter__(self) -> Level:
+        if not _state.open:
+            self.surface.begin()
         _state.open += 1
         return self
 
     def __exit__(self, *_: object) -> None:
         _state.open -= 1
         if not _state.open:
+            self.surface.end()
             _state.__dict__.pop("snapshots", None)
         self.closed = True
 
@@ -266,9 +270,9 @@ def find_rule(rules: Any, key: Any) -> Any:
 
 
 def _here() -> Span | None:
-    """The line of the user's (or made of it) that is running."""
+    """The user's line that is running."""
     for frame in frames():
-        return span_of(frame.f_code, frame.f_lasti, frame.f_lineno)
+        return place_of(frame) or span_of(frame.f_code, frame.f_lasti, frame.f_lineno)
     return None
 
 

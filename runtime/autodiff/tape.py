@@ -15,13 +15,16 @@ from runtime.autodiff.box import BOXES, Box, unwrap
 from runtime.autodiff.dispatch import Surface
 from runtime.autodiff.levels import Active, Reverse, at_level, backward, bare, is_inexact
 from runtime.autodiff.transforms import conjugate, given, ones, out, zeros
+from runtime.autodiff.variables import current
 from runtime.errors import GradientError
+from runtime.variable import Variable
 
 
 class GradientTape:
     """Records what is done to watched values, for `gradient` and `jacobian`.
 
     persistent: gradients may be asked for several times.
+    watch_accessed_variables: watch each `Variable` of floats when it is first read.
 
     >>> import numpy as np
     >>> with GradientTape() as tape:
@@ -31,19 +34,33 @@ class GradientTape:
     array([2., 4.])
     """
 
-    def __init__(self, persistent: bool = False) -> None:
+    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
         self._persistent, self._used = persistent, False
         self._level = Reverse(Surface)
         self._inputs: dict[int, tuple[Box, Active]] = {}
+        self._variables: dict[int, tuple[Variable, Active]] = {}
+        self._watches_variables = watch_accessed_variables
 
     def __enter__(self) -> GradientTape:
         if self._level.closed:
             raise GradientError("a GradientTape was entered a second time", fix="make a new one")
         self._level.__enter__()
+        if self._watches_variables:
+            current().watchers.append(self)
         return self
 
     def __exit__(self, *error: object) -> None:
+        if self._watches_variables:
+            current().watchers.remove(self)
         self._level.__exit__(*error)
+
+    def watch_variable(self, variable: Variable, box: Box) -> None:
+        """Follow a Variable, whose value is in the box, from its first read on."""
+        if id(variable) not in self._variables:
+            value = box.read()
+            active = self._level.input(value.copy() if isinstance(value, np.ndarray) else value)
+            box.promote(active)
+            self._variables[id(variable)] = variable, active
 
     def watch(self, x: Any) -> Any:
         """The values (in nested containers), followed from here on: compute with what this returns.
@@ -52,6 +69,9 @@ class GradientTape:
         return tree.map_leaves(self._watch, x)
 
     def _watch(self, x: Any) -> Any:
+        if isinstance(x, Variable) and not self._level.closed:
+            self.watch_variable(x, current().read(x))
+            return x
         if self._level.closed:
             raise GradientError(
                 "a value is watched after the tape's block", fix="watch inside the `with` block"
@@ -74,6 +94,9 @@ class GradientTape:
         return made
 
     def _source(self, x: Any) -> Active | None:
+        if isinstance(x, Variable):
+            found = self._variables.get(id(x))
+            return None if found is None else found[1]
         if type(x) not in BOXES:
             return None
         known = self._inputs.get(x.identity)

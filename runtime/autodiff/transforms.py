@@ -24,6 +24,7 @@ from runtime.autodiff.levels import Active, Forward, Reverse, at_level, backward
 from runtime.autodiff.rows import by_name
 from runtime.errors import GradientError
 from runtime.ops.adjoint import cast, kind_of
+from runtime.variable import Variable
 
 Function = Callable[..., Any]
 ArgNums = int | Sequence[int]
@@ -101,7 +102,7 @@ class Inputs:
 
     @staticmethod
     def _value(x: Any) -> Any:
-        value = unwrap(x)
+        value = unwrap(x.value if isinstance(x, Variable) else x)
         return value.copy(order="K") if isinstance(value, np.ndarray) else value
 
     def start(self, follow: Callable[[Any], Any]) -> list[Any]:

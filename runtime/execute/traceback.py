@@ -86,6 +86,12 @@ def _generated(code: types.CodeType) -> _Generated | None:
     return _BY_CODE.get(id(code)) or _GENERATED.get(code.co_filename)
 
 
+def place_of(frame: types.FrameType) -> Span | None:
+    """The user's place that a frame of generated code is at; None for any other frame."""
+    made = _generated(frame.f_code)
+    return None if made is None else made.places(frame.f_code, frame.f_lasti, frame.f_lineno)
+
+
 def forget(filename: str) -> None:
     """Undo `register` and `register_hidden`."""
     _GENERATED.pop(filename, None)
