@@ -45,13 +45,13 @@ def fence(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
 
 
 def walk_open(root: gast.AST) -> Iterator[gast.AST]:
-    """All nodes but those inside opaque functions."""
+    """All nodes but those inside opaque functions, in the order of the text: the first is the one refused."""
     todo = [root]
     while todo:
         node = todo.pop()
         yield node
         if not isinstance(node, Opaque):
-            todo += children(node)
+            todo += reversed(children(node))
 
 
 def _name(node: Any, work: Work) -> None:
