@@ -30,7 +30,6 @@ from runtime.types import (
     ArrayType,
     MaybeUnbound,
     NumberType,
-    ObjectType,
     StaticType,
     TupleType,
     Type,
@@ -275,45 +274,26 @@ def note_joins(
             note_join(trace, name, shape.type, types)
 
 
-def arm_template(trace: Trace, results: list[Any]) -> Template:
-    """The template of the arms' results: what is the same value on both ways stays that value."""
+def arm_template(trace: Trace, results: Sequence[Any]) -> Template:
+    """The template of the arms' results: what is the same value on all ways stays that value."""
     first, *rest = results
-    shape = _closed(trace, template(trace, first), first)
+    if isinstance(first, tuple) and (type(first) is tuple or is_namedtuple(type(first))):
+        if all(type(other) is type(first) and len(other) == len(first) for other in rest):
+            items = (arm_template(trace, [result[i] for result in results]) for i in range(len(first)))
+            return Group(tuple(items), type(first))
+    if all(_same_value(first, other) for other in rest) and visible(trace, first):
+        return Fixed(first)
+    joined = static_or_weak(trace.type_of(first))
     for other in rest:
-        shape = _meet_template(trace, shape, first, other)
-    return shape
+        joined = join(joined, static_or_weak(trace.type_of(other)))
+    return Hole(joined)
 
 
-def _closed(trace: Trace, t: Template, x: Any) -> Template:
-    """A template whose fixed leaves are visible outside the arm; what isn't becomes a hole."""
-    if isinstance(t, Group):
-        return Group(tuple(_closed(trace, a, b) for a, b in zip(t.items, x, strict=True)), t.cls)
-    if isinstance(t, Fixed) and not visible(trace, t.value):
-        return Hole(static_or_weak(trace.type_of(t.value)))
-    return t
-
-
-def _meet_template(trace: Trace, shape: Template, first: Any, other: Any) -> Template:
-    if (
-        isinstance(shape, Group)
-        and isinstance(other, tuple)
-        and type(other) is shape.cls
-        and len(other) == len(shape.items)
-    ):
-        return Group(
-            tuple(_meet_template(trace, s, f, o) for s, f, o in zip(shape.items, first, other, strict=True)),
-            shape.cls,
-        )
-    if isinstance(shape, Fixed) and isinstance(merge(trace, shape, other), Fixed):
-        return shape
-    if (
-        isinstance(shape, Hole)
-        and isinstance(first, Traced)
-        and isinstance(other, Traced)
-        and first._facts is other._facts
-    ):
-        return Fixed(first) if visible(trace, first) else shape
-    return Hole(join(static_or_weak(_template_type(trace, shape)), static_or_weak(trace.type_of(other))))
+def _same_value(a: Any, b: Any) -> bool:
+    """Whether two trace values surely stand for one run-time value."""
+    if isinstance(a, Traced) and isinstance(b, Traced):
+        return a._facts is b._facts
+    return a is b or (is_static(a) and is_static(b) and same_static(a, b))
 
 
 def finish_arm(trace: Trace, arm: Arm, shape: Template) -> list[Operand]:

@@ -202,3 +202,11 @@ def test_classes_known_at_run_time_only_leave_it_to_python() -> None:
 
     result = traced(f, 1, [ZeroDivisionError])
     assert [n.kind for n in result.notes] in (["python"], [])
+
+
+def test_three_ends_that_differ_in_the_middle() -> None:
+    def f(x: Any, done: Any) -> Any:
+        handlers = ((lambda: ZeroDivisionError, lambda error: True), (None, lambda error: done))
+        return try_(lambda: [done, 1 // x][0], handlers)
+
+    check(f, (1, False), (0, False))
