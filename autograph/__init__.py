@@ -7,6 +7,7 @@ their like, are what that form calls; they do what Python does when nothing is b
 
 from __future__ import annotations
 
+from autograph import data
 from autograph.api import convert, do_not_convert, explain, function, to_code
 from autograph.gradients import (
     GradientTape,
@@ -116,6 +117,7 @@ __all__ = [
     "cond",
     "convert",
     "custom_gradient",
+    "data",
     "dict_",
     "dict_comp",
     "dict_merge",

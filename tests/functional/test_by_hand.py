@@ -1,4 +1,4 @@
-"""switch_case, scan, map_fn, vmap, vectorize, unroll, py_function, init_scope: eagerly and in functions alike."""
+"""switch_case, scan, map_fn, vmap, vectorize, unroll, py_function, init_scope: in functions as eagerly."""
 from __future__ import annotations
 
 import collections

@@ -1,0 +1,245 @@
+"""`Dataset`: elements one after the other, made as they are asked for, to be looped over in functions.
+
+In: arrays, generator functions, `.npy` files.  Out: an object that can be iterated any number of times; each
+time its elements are made anew.  What always holds: nothing is read before it is asked for (but for
+`prefetch`), errors come out where the element is asked for, a loop left early leaves no thread behind.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import queue
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from runtime import tree
+from runtime.scans import stack_rows
+
+_DONE = object()  # what a prefetching thread puts last
+
+
+class Dataset:
+    """A source of elements: arrays, or tuples, dicts and other trees of them.
+
+    make: returns a new iterator over the elements.  length: how many there are, None where that is not known.
+    Made by `from_arrays`, `from_generator`, `from_npy` and `zip`; the methods give new datasets.
+
+    >>> list(Dataset.from_arrays(np.arange(5)).batch(2))
+    [array([0, 1]), array([2, 3]), array([4])]
+    """
+
+    __slots__ = ("__weakref__", "_length", "_make", "_text")
+
+    def __init__(self, make: Callable[[], Iterator[Any]], length: int | None = None, text: str = "") -> None:
+        self._make, self._length, self._text = make, length, text
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._make()
+
+    def __len__(self) -> int:
+        if self._length is None:
+            raise TypeError(f"how many elements {self!r} has is known only when they are gone through")
+        return self._length
+
+    def __repr__(self) -> str:
+        return f"Dataset({self._text})"
+
+    # ------------------------------------------------------------------ where elements come from
+    @staticmethod
+    def from_arrays(arrays: Any) -> Dataset:
+        """The items along the first axes of an array, or of a tree of arrays of one length."""
+        leaves, structure = tree.flatten(arrays)
+        leaves = [leaf if hasattr(leaf, "shape") else np.asarray(leaf) for leaf in leaves]
+        lengths = sorted({len(leaf) for leaf in leaves})
+        if len(lengths) != 1:
+            raise ValueError(f"arrays of one length are needed, these have the lengths {lengths}")
+
+        def make() -> Iterator[Any]:
+            for i in range(lengths[0]):
+                yield tree.unflatten(structure, [leaf[i] for leaf in leaves])
+
+        return Dataset(make, lengths[0], f"{lengths[0]} items of arrays")
+
+    @staticmethod
+    def from_generator(function: Callable[..., Iterable[Any]], *args: Any) -> Dataset:
+        """What `function(*args)` yields; it is called anew for each iteration."""
+        if isinstance(function, Iterator):
+            raise TypeError(
+                "from_generator takes the generator function, not a generator: that is used up once"
+            )
+        return Dataset(lambda: iter(function(*args)), None, getattr(function, "__name__", "generator"))
+
+    @staticmethod
+    def from_npy(paths: Iterable[str | os.PathLike[str]], rows: bool = False) -> Dataset:
+        """The arrays in `.npy` files, one per file; with rows=True the items of all of them, file after file.
+
+        Files are opened one at a time; rows are read from disk as they are asked for.
+        """
+        files = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+
+        def make() -> Iterator[Any]:
+            for path in files:
+                if not rows:
+                    yield np.load(path)
+                    continue
+                for row in np.load(path, mmap_mode="r"):
+                    yield np.array(row)[()]
+
+        return Dataset(make, None if rows else len(files), f"{len(files)} files")
+
+    @staticmethod
+    def zip(*datasets: Dataset) -> Dataset:
+        """Tuples of one element of each, until one of them ends."""
+        lengths = [each._length for each in datasets if each._length is not None]
+        known = min(lengths) if len(lengths) == len(datasets) and lengths else None
+        return Dataset(lambda: zip(*datasets, strict=False), known, f"zip of {len(datasets)}")
+
+    # ------------------------------------------------------------------ what is made of them
+    def map(self, function: Callable[..., Any]) -> Dataset:
+        """`function(element)`; of elements that are tuples, `function(*element)`."""
+
+        def make() -> Iterator[Any]:
+            for element in self:
+                yield function(*element) if type(element) is tuple else function(element)
+
+        return Dataset(make, self._length, f"{self._text}, mapped")
+
+    def filter(self, function: Callable[..., Any]) -> Dataset:
+        """The elements of which the function says true."""
+
+        def make() -> Iterator[Any]:
+            for element in self:
+                if function(*element) if type(element) is tuple else function(element):
+                    yield element
+
+        return Dataset(make, None, f"{self._text}, filtered")
+
+    def batch(self, size: int, drop_remainder: bool = False) -> Dataset:
+        """Groups of `size` elements, stacked leaf by leaf; the last group may be smaller, or is dropped."""
+        _positive("the size of a batch", size)
+
+        def make() -> Iterator[Any]:
+            elements = iter(self)
+            while group := list(itertools.islice(elements, size)):
+                if len(group) == size or not drop_remainder:
+                    yield _stacked(group)
+
+        groups = None
+        if self._length is not None:
+            groups = self._length // size if drop_remainder else -(-self._length // size)
+        return Dataset(make, groups, f"{self._text}, in batches of {size}")
+
+    def shuffle(self, buffer: int | None = None, seed: int | None = None, reshuffle: bool = True) -> Dataset:
+        """The elements in random order: each is drawn from the next `buffer` ones (all, if None).
+
+        seed: for the same order in each run.  reshuffle: another order each time it is gone through.
+        """
+        if buffer is not None:
+            _positive("the buffer", buffer)
+        start = np.random.SeedSequence(seed).entropy
+        times = itertools.count()
+
+        def make() -> Iterator[Any]:
+            random = np.random.default_rng([start, next(times) if reshuffle else 0])
+            elements = iter(self)
+            held = list(itertools.islice(elements, buffer))
+            for element in elements:
+                k = int(random.integers(len(held)))
+                yield held[k]
+                held[k] = element
+            for k in random.permutation(len(held)):
+                yield held[k]
+
+        return Dataset(make, self._length, f"{self._text}, shuffled")
+
+    def repeat(self, count: int | None = None) -> Dataset:
+        """The elements `count` times over, or for ever; each time round they are made anew."""
+        if count is not None and count < 0:
+            raise ValueError(f"a dataset can't be repeated {count} times")
+
+        def make() -> Iterator[Any]:
+            for _ in itertools.count() if count is None else range(count):
+                empty = True
+                for element in self:
+                    empty = False
+                    yield element
+                if empty:  # for ever nothing
+                    return
+
+        known = None if count is None or self._length is None else count * self._length
+        return Dataset(make, known, f"{self._text}, repeated")
+
+    def take(self, count: int) -> Dataset:
+        """The first `count` elements."""
+        known = None if self._length is None else min(count, self._length)
+        return Dataset(lambda: itertools.islice(self, count), known, f"{self._text}, the first {count}")
+
+    def skip(self, count: int) -> Dataset:
+        """All but the first `count` elements."""
+        known = None if self._length is None else max(0, self._length - count)
+        return Dataset(lambda: itertools.islice(self, count, None), known, f"{self._text}, without {count}")
+
+    def prefetch(self, count: int = 1) -> Dataset:
+        """The same elements, made by a thread that is up to `count` ahead."""
+        _positive("the number of elements to prefetch", count)
+        return Dataset(lambda: _ahead(self, count), self._length, f"{self._text}, prefetched")
+
+
+def _ahead(source: Iterable[Any], count: int) -> Iterator[Any]:
+    """The elements of `source`, made in a thread; leaving the loop early ends the thread."""
+    ready: queue.Queue[Any] = queue.Queue(count)
+    stop = threading.Event()
+
+    def put(item: Any) -> bool:
+        while not stop.is_set():
+            try:
+                ready.put(item, timeout=0.05)
+            except queue.Full:
+                continue
+            return True
+        return False
+
+    def work() -> None:
+        error: BaseException | None = None
+        try:
+            for element in source:
+                if not put((element, None)):
+                    return
+        except BaseException as problem:  # it is raised where the element is asked for
+            error = problem
+        put((_DONE, error))
+
+    worker = threading.Thread(target=work, daemon=True, name="autograph prefetch")
+    worker.start()
+    try:
+        while True:
+            element, error = ready.get()
+            if error is not None:
+                raise error
+            if element is _DONE:
+                return
+            yield element
+    finally:
+        stop.set()
+        worker.join()
+
+
+def _stacked(elements: list[Any]) -> Any:
+    """Elements of one structure as one, stacked leaf by leaf."""
+    first, structure = tree.flatten(elements[0])
+    rows = [tuple(first)]
+    for element in elements[1:]:
+        leaves, other = tree.flatten(element)
+        if other != structure:
+            raise ValueError(f"elements of structure {structure} and {other} can't be put in one batch")
+        rows.append(tuple(leaves))
+    return tree.unflatten(structure, stack_rows(rows))
+
+
+def _positive(what: str, number: int) -> None:
+    if number < 1:
+        raise ValueError(f"{what} is {number}, but must be 1 or more")

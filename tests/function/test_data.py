@@ -1,0 +1,178 @@
+"""Datasets: elements, laziness, threads; looped over eagerly and in functions alike."""
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+import autograph as ag
+from autograph.data import Dataset
+
+X, Y = np.arange(10.0), np.arange(10) % 3
+
+
+def counting(n):
+    for i in range(n):
+        yield np.full(2, i)
+
+
+def source(name, folder=None):
+    pairs = Dataset.from_arrays((X, Y))
+    table = {
+        "arrays": lambda: Dataset.from_arrays(X),
+        "pairs": lambda: pairs,
+        "dicts": lambda: Dataset.from_arrays({"x": X, "y": Y}).batch(4),
+        "generator": lambda: Dataset.from_generator(counting, 5),
+        "map": lambda: pairs.map(lambda x, y: x * y),
+        "filter": lambda: pairs.filter(lambda x, y: y == 1).map(lambda x, y: x),
+        "batch": lambda: pairs.batch(3),
+        "drop": lambda: pairs.batch(3, drop_remainder=True),
+        "shuffle": lambda: pairs.shuffle(seed=3, reshuffle=False),
+        "buffer": lambda: pairs.shuffle(4, seed=3, reshuffle=False).batch(5),
+        "repeat": lambda: pairs.repeat(3).take(25),
+        "for ever": lambda: pairs.repeat().take(25).skip(3),
+        "zip": lambda: Dataset.zip(Dataset.from_arrays(X), Dataset.from_generator(counting, 4)),
+        "prefetch": lambda: pairs.batch(2).prefetch(3),
+        "empty": lambda: Dataset.from_arrays(X[:0]).repeat(),
+    }
+    return table[name]()
+
+
+SOURCES = ["arrays", "pairs", "dicts", "generator", "map", "filter", "batch", "drop", "shuffle", "buffer",
+           "repeat", "for ever", "zip", "prefetch", "empty"]
+
+
+def collect(ds):
+    seen, count = [], 0
+    for element in ds:
+        seen.append(element)
+        count += 1
+    return seen, count
+
+
+def fit(ds, rate, epochs):
+    w, b = np.float64(0.0), np.float64(0.0)
+    for epoch in range(epochs):
+        loss = 0.0
+        for x, y in ds:
+            error = w * x + b - y
+            if np.abs(error).max() > 100:
+                break
+            w = w - rate * (error * x).mean()
+            b = b - rate * error.mean()
+            loss = loss + (error ** 2).sum()
+        print(epoch, f"{loss:.6f}")
+    return w, b
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_loops_over_datasets(name):
+    expected = repr(collect(source(name)))
+    f = ag.function(collect)
+    ds = source(name)
+    assert repr(f(ds)) == expected and repr(f(ds)) == expected
+    assert f.traces[0].plain is None
+    if ds._length is not None:
+        assert len(ds) == collect(ds)[1]
+
+
+def test_values():
+    assert [list(b) for b in Dataset.from_arrays(X[:5]).batch(2)] == [[0, 1], [2, 3], [4]]
+    batch = next(iter(source("dicts")))
+    assert list(batch) == ["x", "y"] and batch["x"].shape == (4,)
+    order = [int(x) for x, _ in source("shuffle")]
+    assert sorted(order) == list(range(10)) and order != sorted(order)
+    near = [int(x) for x in Dataset.from_arrays(X).shuffle(3, seed=1)]
+    assert sorted(near) == list(range(10)) and all(x <= k + 3 for k, x in enumerate(near))
+    again = Dataset.from_arrays(X).shuffle(seed=1)
+    assert [*again] != [*again]
+
+
+def test_training_in_one_graph(capsys):
+    points = np.linspace(-1, 1, 64)
+    ds = Dataset.from_arrays((points, 3 * points + 0.5)).shuffle(seed=0, reshuffle=False).batch(8).prefetch(2)
+    expected, printed = fit(ds, 0.3, 20), capsys.readouterr().out
+    f = ag.function(fit)
+    assert f(ds, 0.3, 20) == expected and capsys.readouterr().out == printed
+    assert abs(expected[0] - 3) < 1e-3 and f.traces[0].plain is None and "for x, y in ds" in f.plan_source
+
+
+def test_npy_files(tmp_path):
+    paths = []
+    for k in range(3):
+        paths.append(tmp_path / f"{k}.npy")
+        np.save(paths[-1], np.arange(4.0) + 10 * k)
+    assert [a.sum() for a in Dataset.from_npy(paths)] == [6, 46, 86]
+    rows = Dataset.from_npy(paths, rows=True)
+    assert [float(r) for r in rows.batch(6).map(np.sum)] == [27, 111]
+    assert len(list(Dataset.from_npy(paths[0]))) == 1
+    missing = Dataset.from_npy([*paths, tmp_path / "none.npy"])
+    assert len(list(missing.take(3))) == 3
+    with pytest.raises(FileNotFoundError):
+        list(missing)
+
+
+def threads():
+    return [t for t in threading.enumerate() if t.name == "autograph prefetch"]
+
+
+def test_prefetch_leaves_no_thread():
+    ds = Dataset.from_arrays(X).repeat().prefetch(2)
+    f = ag.function(lambda ds: [x for x in ds if x > 3])
+
+    def first_big(ds):
+        for x in ds:
+            if x > 3:
+                return x
+        return None
+
+    for g in (first_big, ag.function(first_big)):
+        assert g(ds) == 4 and not threads()
+    del f
+
+    def fails():
+        yield 1
+        raise KeyError("in the source")
+
+    bad = Dataset.from_generator(fails).prefetch()
+    for g in (collect, ag.function(collect)):
+        with pytest.raises(KeyError, match="in the source"):
+            g(bad)
+        assert not threads()
+
+
+def test_prefetch_runs_ahead():
+    made = []
+
+    def slow():
+        for i in range(4):
+            made.append(i)
+            yield i
+
+    elements = iter(Dataset.from_generator(slow).prefetch(2))
+    assert next(elements) == 0
+    for _ in range(200):
+        if len(made) >= 3:
+            break
+        threading.Event().wait(0.01)
+    assert len(made) >= 3
+    elements.close()
+
+
+BAD = [
+    (lambda: Dataset.from_arrays((X, X[:3])), ValueError, "lengths [3, 10]"),
+    (lambda: Dataset.from_generator(counting(3)), TypeError, "not a generator"),
+    (lambda: Dataset.from_arrays(X).batch(0), ValueError, "is 0, but must be 1 or more"),
+    (lambda: list(Dataset.from_generator(lambda: [X, Y[:3]]).batch(2)), ValueError, "shape (3,)"),
+    (lambda: list(Dataset.from_generator(lambda: [1, (1, 2)]).batch(2)), ValueError, "in one batch"),
+    (lambda: len(Dataset.from_generator(counting, 3)), TypeError, "known only when"),
+    (lambda: Dataset.from_arrays(X).repeat(-1), ValueError, "-1 times"),
+]
+
+
+@pytest.mark.parametrize("bad,kind,text", BAD, ids=[row[2] for row in BAD])
+def test_what_is_refused(bad, kind, text):
+    with pytest.raises(kind) as caught:
+        bad()
+    assert text in str(caught.value)
