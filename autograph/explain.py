@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import sys
 import types
 from collections.abc import Iterator, Sequence
 
@@ -209,8 +210,8 @@ class _Statements:
         body = definition.body if isinstance(definition.body, list) else [definition.body]
         self.all: list[tuple[ast.AST, int, int]] = list(_flat(body))
         self.last = definition.end_lineno or definition.lineno
-        self.kept = [node for node, _, _ in self.all
-                     if isinstance(node, ast.ClassDef) or (isinstance(node, ast.FunctionDef) and _yields(node))]
+        self.kept = [node for node, _, _ in self.all if isinstance(node, ast.ClassDef)
+                     or (isinstance(node, ast.FunctionDef) and _yields(node))]
 
     def text(self, line: int) -> str:
         """A line of the function, as it is written."""
@@ -322,16 +323,17 @@ def _is_at(node: Node, file: str, line: int) -> bool:
 
 
 def _called(node: Node) -> str:
-    """The user's function that a node calls as it is, or nothing."""
+    """The user's function or class that a node calls as it is, or nothing."""
     if node.op != "py.call" or not node.inputs or not isinstance(node.inputs[0], Const):
         return ""
     target = node.inputs[0].value
-    if isinstance(target, types.FunctionType) and (target.__module__ or "").partition(".")[0] not in _OWN:
-        return target.__qualname__
-    return ""
+    if not isinstance(target, (types.FunctionType, type)) or isinstance(target, type) and issubclass(
+            target, BaseException):
+        return ""
+    return "" if (target.__module__ or "").partition(".")[0] in _LIBRARIES else target.__qualname__
 
 
-_OWN = {"runtime", "autograph"}
+_LIBRARIES = {"runtime", "autograph", "numpy", "scipy", "cupy", *sys.stdlib_module_names} - {"__main__"}
 
 
 # ------------------------------------------------------------------------------------------ traces

@@ -192,6 +192,24 @@ def test_methods(module):
     assert repr(ag.explain(model.score)) == str(ag.explain(model.score))
 
 
+def test_classes_that_are_called_as_they_are():
+    class Meter:
+        def __new__(cls, x):
+            made = super().__new__(cls)
+            made.x = x
+            return made
+
+    def f(x):
+        meter = Meter(x)
+        text = dict(a=x)
+        return meter.x + text["a"]
+
+    function = ag.function(f)
+    assert function(np.float64(1.0)) == 2.0
+    first, second, _ = ag.explain(function).traces[0].statements
+    assert first.reason.endswith("Meter as plain Python") and second.reason == ""
+
+
 def test_lambdas():
     f = ag.function(lambda x: x + 1)
     f(np.ones(2))
