@@ -13,7 +13,8 @@ import numpy as np
 from runtime import tree
 from runtime.autodiff.box import BOXES, Box, unwrap
 from runtime.autodiff.dispatch import Surface
-from runtime.autodiff.levels import Active, Reverse, at_level, backward, bare, is_inexact
+from runtime.autodiff.levels import Active, at_level, bare, is_inexact
+from runtime.autodiff.reverse import Reverse, backward
 from runtime.autodiff.transforms import conjugate, given, ones, out, zeros
 from runtime.autodiff.variables import current
 from runtime.errors import GradientError

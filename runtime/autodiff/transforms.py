@@ -20,7 +20,9 @@ import numpy as np
 from runtime import tree
 from runtime.autodiff.box import BOXES, Box, settled, unwrap, wrap
 from runtime.autodiff.dispatch import Surface, call_row
-from runtime.autodiff.levels import Active, Forward, Reverse, at_level, backward, bare, is_inexact, opened
+from runtime.autodiff.forward import Forward
+from runtime.autodiff.levels import Active, at_level, bare, is_inexact, opened
+from runtime.autodiff.reverse import Reverse, backward
 from runtime.autodiff.rows import by_name
 from runtime.errors import GradientError
 from runtime.ops.adjoint import cast, kind_of

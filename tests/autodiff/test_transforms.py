@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import autograph as ag
-from runtime.autodiff.levels import Active, Node
+from runtime.autodiff.levels import Active
+from runtime.autodiff.reverse import Node
 
 X = np.array([1.0, 2.0, 3.0])
 
