@@ -23,6 +23,8 @@ class Exit:
     code: tuple[gast.AST, ...]
 
 
+LONGEST, PIECE = 50, 25
+
 NO_FLAGS: frozenset[str] = frozenset()
 
 
@@ -64,9 +66,23 @@ class Nesting:
             self._always[stmt] = bool(stmt.orelse) and self.leaves(stmt.body) and self.leaves(stmt.orelse)
         return self._always[stmt]
 
+    def chain(self, stmts: list[gast.AST]) -> int:
+        """How many statements to lower on their own, because too many that may leave follow one another.
+
+        Each nests what follows it one level deeper, and Python takes some 90 levels; so a long chain is
+        cut into pieces with a question for the flags between them.  0: no need.
+        """
+        places = [number for number, stmt in enumerate(stmts) if self.flags(stmt)]
+        return places[PIECE] if len(places) > LONGEST else 0
+
     def lower(self, stmts: list[gast.AST]) -> list[gast.AST]:
         """The suite without exits."""
         done: list[gast.AST] = []
+        piece = self.chain(stmts)
+        if piece:
+            first, rest = stmts[:piece], stmts[piece:]
+            flags = NO_FLAGS.union(*map(self.flags, first))
+            return self.lower(first) + self.guard(flags, self.lower(rest), first[-1])
         for number, stmt in enumerate(stmts):
             if stmt in self.exits:
                 return done + list(self.exits[stmt].code)

@@ -39,6 +39,9 @@ class _Returns:
         """The suite, every way through which ends in a `return` or `raise`."""
         done: list[gast.AST] = []
         nesting = self.nesting
+        piece = nesting.chain(stmts)
+        if piece:
+            return self.ask(stmts[:piece], stmts[piece:])
         for number, stmt in enumerate(stmts):
             if isinstance(stmt, (gast.Return, gast.Raise)):
                 return [*done, stmt]
@@ -47,7 +50,7 @@ class _Returns:
                 continue
             body, orelse, rest = stmt.body, stmt.orelse, stmts[number + 1 :]
             if not nesting.leaves(body) and not nesting.leaves(orelse) and rest and not _is_plain(rest):
-                return done + self.ask(stmt, rest)
+                return done + self.ask([stmt], rest)
             if not nesting.leaves(body):
                 body = body + rest
             if not nesting.leaves(orelse):
@@ -55,17 +58,17 @@ class _Returns:
             return done + nesting.split(stmt, self.tail(body, stmt), self.tail(orelse, stmt))
         return [*done, locate(gast.Return(value=constant(None)), like)]
 
-    def ask(self, stmt: gast.If, rest: list[gast.AST]) -> list[gast.AST]:
-        """An `if` that may or may not return, then the rest under its flag."""
+    def ask(self, stmts: list[gast.AST], rest: list[gast.AST]) -> list[gast.AST]:
+        """Statements that may or may not return, then the rest under their flag."""
         flag, value = self.names()
         exits = {}
-        for part in statements([stmt]):
+        for part in statements(stmts):
             if isinstance(part, gast.Return):
                 exits[part] = Exit(flag, tuple(flagged(part, flag, value)))
-        start = locate(assign(flag, constant(False)), stmt)
-        lowered = Nesting(exits).lower([stmt])
-        end = branch(load(flag), [gast.Return(value=load(value))], self.tail(rest, stmt))
-        return [start, *lowered, locate(end, stmt)]
+        start = locate(assign(flag, constant(False)), stmts[0])
+        lowered = Nesting(exits).lower(stmts)
+        end = branch(load(flag), [gast.Return(value=load(value))], self.tail(rest, stmts[-1]))
+        return [start, *lowered, locate(end, stmts[-1])]
 
     def names(self) -> tuple[str, str]:
         """The flag and the value of a return; others than those of a return that is still to be taken."""

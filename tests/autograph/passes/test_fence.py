@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import linecache
+from typing import Any
+
 import gast
 import pytest
 
 from runtime.errors import ConversionRefused
-from tests.autograph.converting import conversion, text_of
+from tests.autograph.converting import conversion, converted, text_of
 
 REFUSED = {
     "await": "def f(x):\n    async def g(): await x\n    return [y async for y in x]",
@@ -32,10 +35,27 @@ def test_shadowed_names_are_not_refused() -> None:
 
 
 def test_too_deep_is_refused() -> None:
-    guards = "".join(f"    if x == {k}:\n        return {k}\n" for k in range(150))
-    text = f"def f(x):\n{guards}    return -1\n"
+    text = "def f(x):\n" + "".join(f"{' ' * k}if x == {k}:\n" for k in range(1, 95)) + " " * 95 + "x = 1\n"
     with pytest.raises(ConversionRefused, match="nested too deeply"):
         conversion(text)
+
+
+@pytest.mark.parametrize("count", [49, 60, 200])
+def test_many_early_ways_out(count: int) -> None:
+    returns = "".join(f"    if x == {k}:\n        return {k} + y\n    y = y * 3\n" for k in range(count))
+    jumps = "".join(
+        f"        if i % {k + 2} == x:\n            {'break' if k % 7 == 0 else 'continue'}\n"
+        f"        y = y + {k}\n"
+        for k in range(count)
+    )
+    text = f"def f(x, y):\n    for i in range(50):\n        i += 1\n{jumps}{returns}    return -1\n"
+    file = f"<ways out {count}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    space: dict[str, Any] = {}
+    exec(compile(text, file, "exec"), space)
+    twin = converted(space["f"])
+    for args in ((0, 1), (1, 1), (count // 2, 1), (count - 1, 2), (count, 2), (count + 7, 0)):
+        assert twin(*args) == space["f"](*args)
 
 
 def test_long_and_flat_is_fine() -> None:
