@@ -144,7 +144,8 @@ class Dataset:
         times = itertools.count()
 
         def make() -> Iterator[Any]:
-            random = np.random.default_rng([start, next(times) if reshuffle else 0])
+            seeds = np.random.SeedSequence(start, spawn_key=(next(times) if reshuffle else 0,))
+            random = np.random.default_rng(seeds)
             elements = iter(self)
             held = list(itertools.islice(elements, buffer))
             for element in elements:

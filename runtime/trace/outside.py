@@ -61,7 +61,12 @@ def _lasting(value: Any) -> bool:
     """Whether a value is of a kind that programs hardly ever exchange, so that it is checked, not read anew."""
     if opaque(type(value)):
         return False
-    return trusted(value) or isinstance(value, (types.FunctionType, type, types.ModuleType))
+    return trusted(value) or _named(value)
+
+
+def _named(value: Any) -> bool:
+    """Whether a value is one of the things that programs define: functions, our own kind too, classes, modules."""
+    return isinstance(value, (types.FunctionType, type, types.ModuleType)) or hasattr(type(value), "python_function")
 
 
 def changes(trace: Trace, path: Path) -> bool:
@@ -118,7 +123,7 @@ def lift(trace: Trace, value: Any, path: Path, load: Any) -> Any:
     if trusted(value):
         trace.guard(path, StaticType(value), path.text)
         return value
-    if isinstance(value, (types.FunctionType, type, types.ModuleType)) and not is_static(value):
+    if _named(value) and not is_static(value):
         trace.guard(path, StaticType(value), path.text)
         if checked:
             trace.emit("py.check", [load(OBJECT), trace.constant(value), path.text])
