@@ -333,6 +333,29 @@ BOXES = (Box, ArrayBox)
 # -- between boxes and values --------------------------------------------------------------------------
 
 
+def plain_array(x: Any) -> Any:
+    """The operand, unless it is of a subclass of ndarray whose operators mean something else."""
+    if isinstance(x, np.ndarray) and type(x) is not np.ndarray and type(x) not in BOXES:
+        if isinstance(x, np.memmap):
+            return np.asarray(x)
+        raise GradientError(
+            f"a {type(x).__name__} meets a followed value",
+            why="operators of this class of arrays don't mean what the rules are for",
+            fix="convert it with np.asarray, or take its data",
+        )
+    return x
+
+
+def kept_followed(result: Any) -> Any:
+    """The result, unless it is an array of objects, which would hold bare numbers."""
+    if type(result) is np.ndarray and result.dtype == object:
+        raise GradientError(
+            "followed values would become bare ones in an array of objects",
+            fix="keep them in a list, or write them one by one into np.empty(n, object)",
+        )
+    return result
+
+
 def wrap(value: Any) -> Any:
     """What a function sees of a value: a box if it is followed, or an array that may become so."""
     return Box(value) if type(value) is Active else value

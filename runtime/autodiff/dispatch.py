@@ -21,7 +21,9 @@ from runtime.autodiff.box import (
     Box,
     any_box,
     any_followed,
+    kept_followed,
     lost,
+    plain_array,
     unwrap,
     unwrap_bare,
     unwrap_tree,
@@ -48,7 +50,10 @@ def _operand(x: Any, followed: bool) -> Any:
     """The value of an operand; a plain array is copied if a rule may look at it later."""
     if type(x) in BOXES:
         return x.read()
-    return snapshot(x) if followed and type(x) is np.ndarray and x.flags.writeable else x
+    if not followed:
+        return x
+    x = plain_array(x)
+    return snapshot(x) if type(x) is np.ndarray and x.flags.writeable else x
 
 
 def call_row(row: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -70,6 +75,8 @@ def call_row(row: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     given = map_tree(lambda x: _operand(x, followed), args)
     named = map_tree(lambda x: _operand(x, followed), kwargs)
     result = apply(row, given, named)
+    if followed:
+        kept_followed(result)
     if out is None:
         return _fresh(wrap_tree(result))
     results, outs = (result, out) if isinstance(out, tuple) else ((result,), (out,))
@@ -128,12 +135,14 @@ def _simply(row: OpDef, args: tuple[Any, ...]) -> Any:
         elif kind in SEQUENCES or isinstance(x, (tuple, list, Variable)):
             return NotImplemented
         else:
-            arrays = arrays or kind is np.ndarray
+            arrays = arrays or isinstance(x, np.ndarray)
             given.append(x)
     if arrays and followed:
         given = [_operand(x, True) if x is a else x for x, a in zip(given, args, strict=True)]
     result = apply_flat(row, tuple(given))
     kind = type(result)
+    if followed and kind is np.ndarray:
+        kept_followed(result)
     if kind is Active:
         return Box(result)
     return _fresh(wrap_tree(result)) if kind is np.ndarray or isinstance(result, (tuple, list)) else result

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from runtime import tree
-from runtime.autodiff.box import BOXES, Box, settled, unwrap, wrap
+from runtime.autodiff.box import BOXES, Box, plain_array, settled, unwrap, wrap
 from runtime.autodiff.dispatch import Surface, call_row
 from runtime.autodiff.forward import Forward
 from runtime.autodiff.levels import Active, at_level, bare, is_inexact, opened
@@ -75,7 +75,7 @@ def given(value: Any, like: Any, what: str) -> Any:
 class Inputs:
     """The arguments of a call, with those that are differentiated followed by a level."""
 
-    def __init__(self, args: tuple[Any, ...], argnums: ArgNums, name: str) -> None:
+    def __init__(self, args: tuple[Any, ...], argnums: ArgNums, name: str, *, each: bool = True) -> None:
         self.single = isinstance(argnums, (int, np.integer))
         numbers: Any = (argnums,) if self.single else argnums
         try:
@@ -93,7 +93,7 @@ class Inputs:
         for k in self.numbers:
             leaves, structure = tree.flatten(args[k])
             values = [self._value(x) for x in leaves]
-            if not any(is_inexact(v) for v in values):
+            if each and not any(is_inexact(v) for v in values):
                 raise GradientError(
                     f"argument {k} of {name} has nothing to differentiate by: {_kinds(values)}",
                     why="derivatives are with respect to floats and complex numbers",
@@ -104,7 +104,7 @@ class Inputs:
 
     @staticmethod
     def _value(x: Any) -> Any:
-        value = unwrap(x.value if isinstance(x, Variable) else x)
+        value = unwrap(plain_array(x.value if isinstance(x, Variable) else x))
         return value.copy(order="K") if isinstance(value, np.ndarray) else value
 
     def start(self, follow: Callable[[Any], Any]) -> list[Any]:
@@ -218,7 +218,7 @@ def grad(function: Function, argnums: ArgNums = 0, has_aux: bool = False) -> Fun
 
 def vjp(function: Function, *primals: Any, has_aux: bool = False) -> Any:
     """The value, and the function from cotangents of the value to those of the arguments."""
-    inputs = Inputs(primals, range(len(primals)), _name(function))
+    inputs = Inputs(primals, range(len(primals)), _name(function), each=False)
     level = Reverse(Surface)
     with level:
         result = function(*inputs.start(level.input))
@@ -250,7 +250,7 @@ def vjp(function: Function, *primals: Any, has_aux: bool = False) -> Any:
 def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
     """The value, and how it changes when the arguments move along the tangents."""
     primals, tangents = tuple(primals), tuple(tangents)
-    inputs = Inputs(primals, range(len(primals)), _name(function))
+    inputs = Inputs(primals, range(len(primals)), _name(function), each=False)
     directions, _ = tree.flatten(tangents)
     values = [v for leaves in inputs.leaves for v in leaves]
     if len(directions) != len(values):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.ops.adjoint import LINEAR, ZERO, Composite, concrete, scatter
+from runtime.ops.adjoint import LINEAR, ZERO, Composite, concrete, kind_of, scatter
 
 Function = Callable[..., Any]
 
@@ -74,10 +74,13 @@ def _array(x: Any, *args: Any, **kwargs: Any) -> Any:
     return np.array(x, ndmin=ndmin)
 
 
-def _view(x: Any, *args: Any) -> Any:
-    if args and np.dtype(args[0]).kind not in "fc":
-        raise NotImplementedError("the derivative of a view of the bytes")
-    return x
+def _view(ct: Any, x: Any, *args: Any) -> Any:
+    kind = args[0] if args else np.ndarray
+    if isinstance(kind, type) and issubclass(kind, np.ndarray):
+        return ct
+    if np.dtype(kind) != kind_of(x):
+        raise NotImplementedError("the derivative of a view as another dtype")
+    return ct
 
 
 MOVES: dict[str, Function] = {
@@ -153,7 +156,7 @@ SHAPES: dict[str, Function] = {
     "nd.copy": _same,
     "nd.astype": _same,
     "np.astype": _same,
-    "nd.view": lambda ct, y, x, *args: _view(ct, *args),
+    "nd.view": lambda ct, y, x, *args: _view(ct, x, *args),
     "nd.item": lambda ct, y, x, *at: (
         scatter(ct, at[0] if at and isinstance(at[0], tuple) else at, np.shape(x))
         if len(at) != 1 or isinstance(at[0], tuple)

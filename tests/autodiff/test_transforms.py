@@ -568,3 +568,35 @@ def test_nothing_is_kept() -> None:
     ag.grad(lambda x: (np.tanh(x) * 2).sum())(X)
     gc.collect()
     assert not [thing for thing in gc.get_objects() if type(thing) in (Active, Node)]
+
+
+def test_arguments_without_floats_of_vjp_and_jvp() -> None:
+    value, back = ag.vjp(lambda x, n: x**n, 2.0, 3)
+    assert (value, back(1.0)) == (8.0, (12.0, None))
+    assert ag.jvp(lambda x, n: x**n, (2.0, 3), (1.0, None)) == (8.0, 12.0)
+
+
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
+def test_subclasses_and_objects_are_refused() -> None:
+    matrix = np.ones((3, 3)).view(np.matrix)
+    masked = np.ma.array([1.0, 2.0, 3.0], mask=[True, False, False])
+    for f in (
+        lambda x: (matrix * x[:, None]).sum(),
+        lambda x: (x * masked).sum(),
+        lambda x: np.array([x[0], 1.0], dtype=object)[0],
+        lambda x: x.astype(object)[0],
+        lambda x: np.abs(x[:2].copy().view(complex)).sum(),
+    ):
+        with pytest.raises(ag.GradientError):
+            ag.grad(f)(np.ones(3))
+    with pytest.raises(ag.GradientError, match="matrix"):
+        ag.grad(lambda m: (m * m).sum())(matrix)
+
+
+def test_object_array_keeps_boxes() -> None:
+    def f(x: Any) -> Any:
+        cells = np.empty(2, dtype=object)
+        cells[0], cells[1] = x[0] * 2, x[1] * 3
+        return sum(cells)
+
+    np.testing.assert_array_equal(ag.grad(f)(X), [2.0, 3.0, 0.0])
