@@ -1,7 +1,7 @@
-"""Names for traced values: what the user's code is about to call the value being made.
+"""What the user's code is doing, read from the bytecode of the calling frame.
 
-Only a hint for printing: read from the bytecode of the calling frame (the store that follows the
-instruction in progress), so nothing depends on it being found.
+What it is about to call the value being made (the store that follows the instruction in progress), which
+operator it carries out.  Only names, printed plans and texts of errors depend on it being found.
 """
 
 from __future__ import annotations
@@ -41,11 +41,21 @@ def _stores(code: types.CodeType) -> dict[int, tuple[str, ...]]:
 
 
 @functools.lru_cache(maxsize=4096)
-def _operators(code: types.CodeType) -> frozenset[int]:
-    """The offsets of the instructions that carry out a Python operator."""
+def _operators(code: types.CodeType) -> dict[int, str]:
+    """For the offset of each instruction that carries out a Python operator: "<", "+", "+=", ..."""
     kinds = ("BINARY_", "COMPARE_", "INPLACE_")
-    steps = dis.get_instructions(code)
-    return frozenset(s.offset for s in steps if s.opname.startswith(kinds) and s.opname != "BINARY_SUBSCR")
+    out: dict[int, str] = {}
+    for step in dis.get_instructions(code):
+        if step.opname.startswith(kinds) and step.opname != "BINARY_SUBSCR":
+            before_311 = "=" if step.opname.startswith("INPLACE_") else ""
+            text = step.argval if step.opname.startswith("COMPARE_") else step.argrepr
+            out[step.offset] = str(text or before_311)
+    return out
+
+
+def operator_in_progress(frame: types.FrameType | None) -> str:
+    """The operator that the frame carries out ("=" for an augmented one on Python 3.10); "" when it doesn't."""
+    return _operators(frame.f_code).get(frame.f_lasti, "") if frame is not None else ""
 
 
 def in_operator(frame: types.FrameType | None) -> bool:

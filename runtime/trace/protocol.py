@@ -23,7 +23,7 @@ from runtime.trace.variables import value_of, write
 from runtime.types import ArrayType, MaybeUnbound, ObjectType, UnboundType, same_static
 from runtime.variable import IN_PLACE, Variable
 
-_MUTABLE = (list, set, dict)
+_MIRRORED = {"lt": ">", "le": ">=", "gt": "<", "ge": "<="}
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "or_", "and_", "xor", "sub", "mod")  # of items, too
 
 
@@ -33,6 +33,22 @@ _OPERATOR_OF = {
     np.bitwise_and: "and_", np.bitwise_or: "or_", np.bitwise_xor: "xor", np.equal: "eq", np.not_equal: "ne",
     np.less: "lt", np.less_equal: "le", np.greater: "gt", np.greater_equal: "ge",
 }  # fmt: skip
+
+
+def _plain(op: str) -> str:
+    """The operator without `=`."""
+    return op[1:] + "_" if op in ("iand", "ior") else op[1:]
+
+
+def stays(op: str, cls: type | None, other: type | None) -> bool:
+    """Whether `x op= y` leaves x bound to the same list, set or dict, for a y of class `other`."""
+    if cls is dict:
+        return op == "ior"
+    if cls is list and op == "iadd":  # an array on the right adds itself, item by item, and gives a new array
+        return other is not None and not defines(other, "__radd__")
+    if cls is list and op == "imul":
+        return other in (int, bool)
+    return cls is set and op in ("iand", "ior", "isub", "ixor") and other in (set, frozenset)
 
 
 class Protocol:
@@ -111,20 +127,42 @@ class Protocol:
         trace, t, other = self.trace, x._facts.type, value_of(self.trace, other)
         if isinstance(x, Object) and known_class(x) is Variable:
             return write(trace, IN_PLACE[f"__{op.rstrip('_')}__"], x, (other,), {})
-        if isinstance(x, Tensor) and not (isinstance(t, ArrayType) and not t.scalar):
-            plain = op[1:] + "_" if op in ("iand", "ior") else op[1:]
-            return self.operator(plain, x, other)
+        number = isinstance(x, Tensor) and not (isinstance(t, ArrayType) and not t.scalar)
+        if number and self._never_fails(op, x, other):
+            return self.operator(_plain(op), x, other)
         value = trace.emit(op, [x, other])
+        assert value is not None
         doubt(trace, x, other)
         if isinstance(x, Tensor):
-            return x
+            return x if not number and isinstance(value.type, ArrayType) else trace.wrap(value)
         trace.heap.written(x._facts.identity, "item", ANY)
         if known_class(x) is not list:
             doubt_inside(trace, x, other)
-        if known_class(x) in _MUTABLE:
-            return x
+        return x if stays(op, known_class(x), known_class(other)) else trace.wrap(value)
+
+    def _never_fails(self, op: str, *operands: Any) -> bool:
+        """Whether the operands are numbers that have the operator, so that nobody can tell it from one without `=`."""
+        rule = self.trace.table[_plain(op)].rule
+        assert rule is not None
+        return not isinstance(rule(*map(self.trace.type_of, operands)), ObjectType)
+
+    def reflected(self, op: str, left: Any, x: Traced) -> Any:
+        """`left op x` where left is static."""
+        augmented = hints.operator_in_progress(self.trace.generated_frame()).endswith("=")
+        name = f"i{op.rstrip('_')}"
+        if not augmented or self._never_fails(name, left, x):
+            return self.operator(op, left, x)
+        value = self.trace.emit(name, [left, x])  # the error of `1 += x` is not that of `1 + x`
         assert value is not None
-        return trace.wrap(value)
+        doubt(self.trace, x)
+        return self.trace.wrap(value)
+
+    def compare(self, op: str, x: Traced, other: Any) -> Any:
+        """`x op other`, or `other op x` where Python asked x because other didn't know."""
+        asked = hints.operator_in_progress(self.trace.generated_frame())
+        if asked and asked == _MIRRORED.get(op):
+            return self.operator({"<": "lt", "<=": "le", ">": "gt", ">=": "ge"}[asked], other, x)
+        return self.operator(op, x, other)
 
     def lift(self, value: Any, path: Path) -> Any:
         """The trace value of a concrete object found at `path` (a global, a default, a captured value)."""

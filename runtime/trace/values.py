@@ -186,7 +186,14 @@ def _binary(op: str) -> Callable[[Any, Any], Any]:
 
 def _reflected(op: str) -> Callable[[Any, Any], Any]:
     def method(self: Traced, other: Any) -> Any:
-        return self._facts.trace.protocol.operator(op, other, self)
+        return self._facts.trace.protocol.reflected(op, other, self)
+
+    return method
+
+
+def _comparison(op: str) -> Callable[[Any, Any], Any]:
+    def method(self: Traced, other: Any) -> Any:
+        return self._facts.trace.protocol.compare(op, self, other)
 
     return method
 
@@ -226,7 +233,7 @@ for _op in ARITHMETIC:  # the operator methods are the same thirteen lines but f
     setattr(Traced, f"__r{_dunder}__", _reflected(_op))
     setattr(Traced, f"__i{_dunder}__", _in_place("i" + _dunder))
 for _op in ("eq", "ne", "lt", "le", "gt", "ge"):
-    setattr(Traced, f"__{_op}__", _binary(_op))
+    setattr(Traced, f"__{_op}__", _comparison(_op))
 for _op in ("neg", "pos", "invert", "abs"):
     setattr(Traced, f"__{_op}__", _unary(_op))
 PYTHON_OPERATORS = {

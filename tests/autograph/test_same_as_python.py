@@ -176,6 +176,46 @@ def calls_what_cannot_be_called(x: Any) -> Any:
     return x(1)
 
 
+class Reflects:
+    """Takes over from whatever stands on its left."""
+
+    __array_ufunc__ = None
+
+    def __radd__(self, other: Any) -> str:
+        return "radd"
+
+
+@case(
+    ([1, 2], A([1, 2])), ([1, 2], [3]), ([1, 2], "ab"), ([1, 2], {1: 2}), ([1, 2], 5), ([1, 2], i64(1)),
+    (A([1.0, 2]), [1, 2]), ([1, 2], Reflects()), (A([1, 2]), Reflects()), (5, Reflects()), ((1,), Reflects()),
+)  # fmt: skip
+def augmented_addition(a: Any, b: Any) -> Any:
+    """What is added may take over, and then the target is another object."""
+    before = a
+    a += b
+    return a, before, a is before
+
+
+@case(([1], A([1, 2])), ([1], 3), ([1], i64(3)), (i64(2), [1]), ([1], 2.0), (None, 2.5), (1.5, "s"), (2.5, f64(1)))
+def augmented_multiplication(a: Any, b: Any) -> Any:
+    before = a
+    a *= b
+    return a, before, a is before
+
+
+@case((1.5, 2), (f64(1), "s"), (None, f64(1)), (1, f64(2.5)), ("s", 1), (2, i64(1)), (range(2), 1.5))
+def errors_of_augmented_operators(a: Any, b: Any) -> Any:
+    """`unsupported operand type(s) for <<=`."""
+    a <<= b
+    return a
+
+
+@case((1, [1]), (1j, 1.5), (f64(1), "s"), ("s", f64(1)), (None, 2.5), (2, 2.5))
+def errors_of_comparisons(a: Any, b: Any) -> Any:
+    """Python asks the right side when the left doesn't know; the error still names both in their order."""
+    return (2 < b) is None, a >= b
+
+
 @pytest.mark.parametrize(("function", "calls"), CASES)
 def test_is_as_python(function: Callable[..., Any], calls: tuple[tuple[Any, ...], ...]) -> None:
     checked = ag.function(function, check=True)
