@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from runtime.execute.native.emit import Emitter
+from runtime.execute.native.abi import HEAD, SIZES_AT
+from runtime.execute.native.emit import Block, Emitter
 from runtime.execute.native.kinds import PYTHON_INT, Scalar, Unlowered, numpy_scalar
 from runtime.execute.native.scalars import binary, index, stored
 from runtime.execute.native.state import State, numbers
@@ -70,7 +71,7 @@ def store(e: Emitter, kind: Scalar, at: str, value: Num) -> None:
     text = opaque(e, value).text
     if kind.kind == "b":
         text = {"true": "1", "false": "0"}.get(text) or e.op(f"zext i1 {text} to i8")
-    e.line(f"store {memory(kind)} {text}, ptr {at}, align 1")
+    e.line(f"store {memory(kind)} {text}, ptr {at}, align 1{e.tags[1]}")
     e.version += 1
 
 
@@ -102,6 +103,11 @@ def bound(e: Emitter, given: Num | None, size: str, low: str, high: str, default
 
 def sliced(e: Emitter, cut: Cut, size: str, stride: str) -> tuple[str, str, str]:
     """(byte offset, size, stride) of an axis after slicing."""
+    known = folded(cut, size)
+    if known is not None:
+        first, picked, apart = known
+        wide = stride if apart == 1 else e.op(f"mul i64 {apart}, {stride}")
+        return times(e, str(first), stride), str(picked), wide
     step = one(PYTHON_INT, "1", 1) if cut.step is None else cut.step
     by = index(e, step)
     if step.const is None:
@@ -127,6 +133,18 @@ def sliced(e: Emitter, cut: Cut, size: str, stride: str) -> tuple[str, str, str]
     return offset, count, stride if by == "1" else e.op(f"mul i64 {by}, {stride}")
 
 
+def folded(cut: Cut, size: str) -> tuple[int, int, int] | None:
+    """(first, count, step) of a slice where all of it is known now."""
+    parts = [None if p is None else p.const for p in (cut.start, cut.stop, cut.step)]
+    given = [p is not None for p in (cut.start, cut.stop, cut.step)]
+    if not size.isdigit() or any(g and type(p) is not int for g, p in zip(given, parts, strict=True)):
+        return None
+    if parts[2] == 0:
+        return None
+    picked = range(*slice(*parts).indices(int(size)))
+    return (picked.start if len(picked) else 0), len(picked), picked.step
+
+
 def key_parts(key: Val) -> list[Val]:
     """The items of a key."""
     return list(key.items) if isinstance(key, Tup) else [key]
@@ -137,14 +155,20 @@ def located(e: Emitter, a: Arr, key: Val) -> Arr:
     parts = key_parts(key)
     rests = [k for k, p in enumerate(parts) if isinstance(p, Static) and p.value is Ellipsis]
     if rests:
-        missing = len(a.dims) - (len(parts) - 1)
+        missing = len(a.dims) - sum(not isinstance(p, Static) for p in parts)
         if len(rests) > 1 or missing < 1:
             raise Unlowered("an ellipsis in a key")
         parts[rests[0] : rests[0] + 1] = [Cut(None, None, None)] * missing
-    if len(parts) > len(a.dims):
-        raise Unlowered("a key with more items than axes")
-    offset, dims, strides = "0", [], []
-    for part, size, stride in zip(parts, a.dims, a.strides, strict=False):
+    offset, dims, strides, axis = "0", [], [], 0
+    for part in parts:
+        if isinstance(part, Static) and part.value is None:
+            dims.append("1")
+            strides.append("0")
+            continue
+        if axis == len(a.dims):
+            raise Unlowered("a key with more items than axes")
+        size, stride = a.dims[axis], a.strides[axis]
+        axis += 1
         if isinstance(part, Num):
             offset = plus(e, offset, times(e, checked_index(e, part, size), stride))
         elif isinstance(part, Cut):
@@ -153,10 +177,10 @@ def located(e: Emitter, a: Arr, key: Val) -> Arr:
             dims.append(count)
             strides.append(step)
         else:
-            raise Unlowered("a key of arrays, masks or new axes")
-    dims += a.dims[len(parts) :]
-    strides += a.strides[len(parts) :]
-    return Arr(a.dtype, address(e, a, offset), tuple(dims), tuple(strides), None, a.roots, a.depth)
+            raise Unlowered("a key of arrays or masks")
+    dims += a.dims[axis:]
+    strides += a.strides[axis:]
+    return Arr(a.dtype, address(e, a, offset), tuple(dims), tuple(strides), None, a.roots, a.depth, a.site)
 
 
 def item_at(state: State, a: Arr, k: str) -> Val:
@@ -164,7 +188,7 @@ def item_at(state: State, a: Arr, k: str) -> Val:
     at = address(state.e, a, times(state.e, k, a.strides[0]))
     if len(a.dims) == 1:
         return load(state.e, a.element, at)
-    return Arr(a.dtype, at, a.dims[1:], a.strides[1:], None, a.roots, a.depth)
+    return Arr(a.dtype, at, a.dims[1:], a.strides[1:], None, a.roots, a.depth, a.site)
 
 
 def get_item(state: State, a: Arr, key: Val) -> Val:
@@ -217,26 +241,62 @@ def each(
 
 # ---------------------------------------------------------------------------------------- new arrays
 def create(state: State, dims: Sequence[str], dtype: np.dtype[Any], zeros: bool) -> Arr:
-    """A new array in C order, made by NumPy; it is released when the call ends."""
-    if state.depth:
-        raise Unlowered("an array made in a loop")
+    """A new array in C order, made by NumPy; it is released when the call ends, or given to the next trip."""
     e = state.e
     e.flush()
     kind = numpy_scalar(dtype)
+    place = e.op(f"getelementptr ptr, ptr %owned, i64 {state.owned}")
+    state.owned += 1
+    if not state.depth:
+        made = new_array(state, dims, dtype, zeros)
+    else:  # what the last trip made is needed no more: take it again if it fits
+        old = e.effect(f"load ptr, ptr {place}")
+        fits, other, out = e.block("fits"), e.block("other"), e.block("made")
+        phi = e.phi(out, "ptr")
+        if not zeros:
+            same_sizes(state, old, dims, fits, other)
+            phi.ways.append((old, fits.label))
+            e.start(fits)
+            e.jump(out)
+            e.start(other)
+        with e.scope():
+            e.line(f"call void @Py_DecRef(ptr {old})")
+            phi.ways.append((new_array(state, dims, dtype, zeros), e.here.label))
+            e.jump(out)
+        e.start(out)
+        made = phi.name
+    e.line(f"store ptr {made}, ptr {place}")
+    e.bail_if(e.op(f"icmp eq ptr {made}, null"))
+    data = e.effect(f"load ptr, ptr {e.op(f'getelementptr i8, ptr {made}, i64 {HEAD}')}")
+    strides = dense(e, dims, kind.dtype.itemsize)
+    return Arr(dtype, data, tuple(dims), strides, made, frozenset(), state.depth, state.owned)
+
+
+def new_array(state: State, dims: Sequence[str], dtype: np.dtype[Any], zeros: bool) -> str:
+    """A call of NumPy's function; null when there is no memory."""
+    e = state.e
     shape = e.slot(f"[{max(len(dims), 1)} x i64]")
     for k, n in enumerate(dims):
         e.line(f"store i64 {n}, ptr {e.op(f'getelementptr i64, ptr {shape}, i64 {k}')}")
     function = "autograph_PyArray_Zeros" if zeros else "autograph_PyArray_Empty"
     e.declare(f"declare ptr @{function}(i32, ptr, ptr, i32)")
-    e.declare("declare void @Py_IncRef(ptr)")
     descr = state.symbol(np.dtype(dtype))
     e.line(f"call void @Py_IncRef(ptr {descr})")
-    made = e.effect(f"call ptr @{function}(i32 {len(dims)}, ptr {shape}, ptr {descr}, i32 0)")
-    e.line(f"store ptr {made}, ptr {e.op(f'getelementptr ptr, ptr %owned, i64 {state.owned}')}")
-    state.owned += 1
-    e.bail_if(e.op(f"icmp eq ptr {made}, null"))
-    data = e.effect(f"load ptr, ptr {e.op(f'getelementptr i8, ptr {made}, i64 {object.__basicsize__}')}")
-    return Arr(dtype, data, tuple(dims), dense(e, dims, kind.dtype.itemsize), made, frozenset(), state.depth)
+    return e.effect(f"call ptr @{function}(i32 {len(dims)}, ptr {shape}, ptr {descr}, i32 0)")
+
+
+def same_sizes(state: State, array: str, dims: Sequence[str], yes: Block, no: Block) -> None:
+    """Branch on whether there is an array and it has these sizes."""
+    e = state.e
+    some = e.block("some")
+    e.branch(e.effect(f"icmp ne ptr {array}, null"), some, no)
+    e.start(some)
+    sizes = e.effect(f"load ptr, ptr {e.effect(f'getelementptr i8, ptr {array}, i64 {SIZES_AT}')}")
+    equal = "true"
+    for k, n in enumerate(dims):
+        found = e.effect(f"load i64, ptr {e.effect(f'getelementptr i64, ptr {sizes}, i64 {k}')}")
+        equal = e.both(equal, e.effect(f"icmp eq i64 {found}, {n}"))
+    e.branch(equal, yes, no)
 
 
 def sizes(state: State, shape: Val) -> list[str]:

@@ -157,7 +157,7 @@ def _libm(name: str) -> Handler:
             e.defer_if(e.negated(e.op(f"fcmp ogt double {number.text}, 0.0")))
         e.defer_if(e.negated(finite(e, PYTHON_FLOAT, number.text)))
         e.declare(f"declare double @autograph_{name}(double)")
-        e.outside = True
+        e.leaving()
         value = e.effect(f"call double @autograph_{name}(double {number.text})")
         e.defer_if(e.negated(finite(e, PYTHON_FLOAT, value)))
         return one(PYTHON_FLOAT, value)
@@ -331,7 +331,7 @@ def _by_loop(state: State, ufunc: np.ufunc, xs: tuple[Num, ...]) -> Num:
         step = e.op(f"getelementptr i64, ptr {steps}, i64 {k}")
         e.line(f"store i64 {kind.dtype.itemsize}, ptr {step}")
     e.line(f"store i64 1, ptr {ones}")
-    e.outside = True
+    e.leaving()
     loop, data = (f"inttoptr (i64 {at} to ptr)" for at in found)
     e.line(f"call void {loop}(ptr {pointers}, ptr {ones}, ptr {steps}, ptr {data})")
     return one(kinds[-1], e.effect(f"load {kinds[-1].llvm}, ptr {cells[-1]}"))
@@ -442,7 +442,7 @@ def attribute(state: State, x: Val, name: str) -> Val:
     if name == "size":
         return size(state.e, x)
     if name == "T":
-        return Arr(x.dtype, x.data, x.dims[::-1], x.strides[::-1], None, x.roots, x.depth)
+        return Arr(x.dtype, x.data, x.dims[::-1], x.strides[::-1], None, x.roots, x.depth, x.site)
     raise Unlowered(f"the attribute {name}")
 
 

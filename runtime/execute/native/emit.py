@@ -12,6 +12,7 @@ import dataclasses
 from collections.abc import Iterator
 
 TRUE, FALSE = "true", "false"
+FLAGS = 1 | 4 | 8 | 16  # invalid, division by zero, overflow, underflow
 
 
 @dataclasses.dataclass(eq=False)
@@ -67,6 +68,7 @@ class Emitter:
     when: a condition under which the code that is being written counts (its result is picked by a select
     later); checks are made under it.  watch: whether floating point flags matter in this function.
     outside: whether C functions are called, which may flag in the x87 unit as well.
+    tags: what is said of the aliasing of reads and of writes.
     pending: whether a check has failed that need not be acted on at once.  version: changes when memory does.
     """
 
@@ -83,6 +85,8 @@ class Emitter:
         self.pending = FALSE
         self.outside = False
         self.version = 0
+        self.tags = ("", "")
+        self.metadata: list[str] = []
         self._count = 0
 
     def reachable(self) -> bool:
@@ -147,6 +151,15 @@ class Emitter:
                 "nounwind memory(inaccessiblemem: readwrite)"
             )
         return value
+
+    def leaving(self) -> None:
+        """A C function is about to be called: it may clear the flags, so what they say now is put away."""
+        self.outside = True
+        if self.watch:
+            self.declare("declare i32 @autograph_fetestexcept(i32)")
+            now = self.effect(f"call i32 @autograph_fetestexcept(i32 {FLAGS})")
+            before = self.effect("load i32, ptr %raised")
+            self.line(f"store i32 {self.effect(f'or i32 {before}, {now}')}, ptr %raised")
 
     # ------------------------------------------------------------------ conditions
     def both(self, a: str, b: str) -> str:
@@ -250,8 +263,18 @@ class Emitter:
         """A read of memory: done once between two writes."""
         key = f"{text} at {self.version}"
         if key not in self.memo:
-            self.memo[key] = self.effect(text)
+            self.memo[key] = self.effect(text + self.tags[0])
         return self.memo[key]
+
+    def scopes(self) -> int:
+        """Two new alias scopes: the number of the first list of scopes, the second follows."""
+        first = 10 + len(self.metadata)
+        domain, one, two = first + 2, first + 3, first + 4
+        self.metadata += [
+            f"!{first} = !{{!{one}}}", f"!{first + 1} = !{{!{two}}}", f"!{domain} = distinct !{{!{domain}}}",
+            f"!{one} = distinct !{{!{one}, !{domain}}}", f"!{two} = distinct !{{!{two}, !{domain}}}",
+        ]  # fmt: skip
+        return first
 
     # ------------------------------------------------------------------ places
     @contextlib.contextmanager

@@ -14,15 +14,12 @@ import dataclasses
 import numpy as np
 
 from runtime.execute.native import abi, merge
-from runtime.execute.native.emit import Block, Emitter
+from runtime.execute.native.emit import FLAGS, Block, Emitter
 from runtime.execute.native.kinds import Members, Scalar
 from runtime.execute.native.lower import Kernel
 from runtime.execute.native.values import Arr, Num, Static, Tup, Val, one, view, widen
 
 DECLARATIONS = """
-@enabled = global i32 1
-@calls = global i64 0
-@bails = global i64 0
 declare void @Py_DecRef(ptr)
 declare void @PyErr_Clear()
 declare ptr @PyFloat_FromDouble(double)
@@ -41,14 +38,19 @@ declare i32 @autograph_fetestexcept(i32)
 declare i32 @PyErr_CheckSignals()
 declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
-define internal i32 @autograph_breathe() noinline cold {
+declare void @Py_IncRef(ptr)
+"""
+VARIABLES = """
+@enabled = global i32 1
+@calls = global i64 0
+@bails = global i64 0
+define internal i32 @breathe() noinline cold {
   %state = call ptr @PyEval_SaveThread()
   call void @PyEval_RestoreThread(ptr %state)
   %failed = call i32 @PyErr_CheckSignals()
   ret i32 %failed
 }
 """
-FLAGS = 1 | 4 | 8 | 16  # invalid, division by zero, overflow, underflow
 OBJECTS = (
     "autograph_type_int", "autograph_type_float", "autograph_type_ndarray", "autograph_True",
     "autograph_False", "autograph_on_miss", "autograph_on_bail", "autograph_on_flags",
@@ -61,15 +63,10 @@ def module(kernel: Kernel, in_order: bool) -> str:
     body = writer.body()
     externals = sorted({*OBJECTS, *kernel.objects, *writer.used})
     lines = [f"@{name} = external global i8" for name in externals]
-    increment = (
-        [] if "@Py_IncRef(" in kernel.text.partition("define")[0] else ["declare void @Py_IncRef(ptr)"]
-    )
-    inner = kernel.text.replace("declare i32 @autograph_breathe()\n", "")
-    head = [*lines, DECLARATIONS, *increment, *(d for d in writer.e.declarations if d not in kernel.text)]
+    declared = [*DECLARATIONS.strip().splitlines(), *kernel.declarations, *writer.e.declarations]
     weights = '!0 = !{!"branch_weights", i32 1, i32 1048576}'
-    text = "\n".join(
-        [*head, inner, f"define ptr @entry(ptr %self, ptr %args, i64 %nargs) {{\n{body}\n}}", weights]
-    )
+    define = f"define ptr @entry(ptr %self, ptr %args, i64 %nargs) {{\n{body}\n}}"
+    text = "\n".join([*lines, *dict.fromkeys(declared), VARIABLES, kernel.text, define, weights])
     return text + "\n"
 
 
@@ -108,7 +105,8 @@ class _Entry:
         e, kernel = self.e, self.kernel
         slots = max(len(merge.types_of(kernel.result)), 1)
         out, owned = e.slot(f"[{slots} x i64]"), e.slot(f"[{max(kernel.owned, 1)} x ptr]")
-        control = [e.slot("i32"), e.slot("i32")]
+        control = [e.slot("i32"), e.slot("i32"), e.slot("i32")]
+        e.line(f"store i32 0, ptr {control[2]}")
         for k in range(kernel.owned):
             e.line(f"store ptr null, ptr {e.op(f'getelementptr ptr, ptr {owned}, i64 {k}')}")
         self.need(e.effect(f"icmp ne i32 {e.effect('load i32, ptr @enabled')}, 0"))
@@ -122,8 +120,8 @@ class _Entry:
         risky = kernel.bails or kernel.watch
         saved = self.save([objects[k] for k in sorted(kernel.written)] if risky else [])
         if kernel.watch:
-            self.clear_flags(*control)
-        texts = ", ".join([*arguments, f"ptr {out}", f"ptr {owned}"])
+            self.clear_flags(*control[:2])
+        texts = ", ".join([*arguments, f"ptr {out}", f"ptr {owned}", f"ptr {control[2]}"])
         status = e.effect(f"call i32 @kernel({texts})")
         stopped, going = e.block("stopped"), e.block("going")
         e.branch(e.effect(f"icmp eq i32 {status}, 2"), stopped, going)
@@ -286,12 +284,13 @@ class _Entry:
     def check_flags(self, status: str, control: list[str], fine: Block, failed: Block) -> None:
         """Whether what was flagged is something that NumPy would not report."""
         e = self.e
-        before, after = control
+        before, after, earlier = control
         x87 = e.effect(f"call i32 @autograph_fetestexcept(i32 {FLAGS})") if self.kernel.outside else "0"
         self.control("stmxcsr", after)
         self.control("ldmxcsr", before)
         raised = e.effect(f"and i32 {e.effect(f'load i32, ptr {after}')}, {FLAGS}")
         raised = e.effect(f"or i32 {raised}, {x87}")
+        raised = e.effect(f"or i32 {raised}, {e.effect(f'load i32, ptr {earlier}')}")
         ended, quiet, loud = e.block("ended"), e.block("quiet"), e.block("loud")
         e.branch(e.effect(f"icmp eq i32 {status}, 0"), ended, failed)
         e.start(ended)

@@ -87,7 +87,8 @@ def compile_module(text: str, addresses: Mapping[str, int], name: str, keep: tup
         module.triple = machine.triple
         module.data_layout = str(machine.target_data)
         options = binding.PipelineTuningOptions(speed_level=2)
-        options.loop_vectorization = True
+        # LLVM's own vectoriser has ended a process on a failed assertion of its own (LLVM 22.1).
+        options.loop_vectorization = options.slp_vectorization = False
         passes = binding.create_pass_builder(machine, options)
         passes.getModulePassManager().run(module, passes)
         engine = binding.create_mcjit_compiler(module, machine)

@@ -11,10 +11,12 @@ import dataclasses
 from collections.abc import Callable, Sequence
 
 from runtime.boxes import UnboundMarker
-from runtime.execute.native import merge
-from runtime.execute.native.arrays import dense, get_item, item_at, set_item
-from runtime.execute.native.calls import attribute, call, numpy_call
+from runtime.execute.native import elementwise, merge
+from runtime.execute.native.arrays import dense, get_item, located, set_item
+from runtime.execute.native.calls import MAKERS, attribute, call, numpy_call
 from runtime.execute.native.emit import FALSE, TRUE, Block, Emitter, Phi
+from runtime.execute.native.facts import IN_PLACE, UNARY, may_wait, watches
+from runtime.execute.native.iterables import length
 from runtime.execute.native.kinds import (
     PYTHON_BOOL,
     PYTHON_INT,
@@ -27,43 +29,39 @@ from runtime.execute.native.scalars import UFUNCS, binary, truth, unary
 from runtime.execute.native.state import State
 from runtime.execute.native.values import (
     Arr,
-    Count,
     Cut,
+    Lazy,
     Maybe,
     Num,
-    Rng,
     Static,
     Tup,
     Val,
-    Zip,
     choose,
     joined,
     lift,
     one,
 )
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
-from runtime.ir.walk import all_values, walk_nodes
-from runtime.types import ArrayType, NumberType, ObjectType, TupleType, Type, WeakType
+from runtime.ir.walk import walk_nodes
+from runtime.types import ArrayType, NumberType, Type
 
-IN_PLACE = {f"i{op.rstrip('_')}": op for op in UFUNCS}
-UNARY = ("neg", "pos", "invert", "abs")
 MAX_PICKED = 16
 PAUSE = 1 << 20  # trips of a `while` between looks at what else goes on
-_TAME = (range, enumerate, zip, slice)
 
 
 @dataclasses.dataclass(frozen=True)
 class Kernel:
     """The lowered graph.
 
-    text: the definition of `@kernel` and its declarations.  params: one value for each parameter of the
+    text: the definition of `@kernel`.  declarations: what it needs declared.  params: one value for each parameter of the
     graph.  result: what it returns; its holes are stored to `%out`, 8 bytes each.  written: indexes of the
     parameters whose memory it writes.  owned: how many arrays it may make.  watch: whether flags matter;
-    outside: also those of the x87 unit.
+    outside: also those of the x87 unit; and what C functions may have cleared is in `%raised`.
     objects: Python objects by symbol.
     """
 
     text: str
+    declarations: tuple[str, ...]
     params: tuple[Val, ...]
     result: Val
     written: frozenset[int]
@@ -80,27 +78,6 @@ def lower(graph: Graph, in_order: bool = True) -> Kernel:
     in_order: whether all arrays that come in are in C order; else their strides come in too.
     """
     return _Lowering(graph, in_order).kernel()
-
-
-def watches(graph: Graph) -> bool:
-    """Whether NumPy floats may occur, whose operations can warn."""
-    return any(_warns(v.type) for v in all_values(graph)) or any(
-        isinstance(x, Const) and _warns(x.type) for n in walk_nodes(graph) for x in n.inputs
-    )
-
-
-def _warns(t: Type) -> bool:
-    if isinstance(t, TupleType):
-        return any(map(_warns, t.items))
-    if isinstance(t, NumberType):
-        return any(map(_warns, t.kinds))
-    if isinstance(t, ObjectType):
-        return t.cls not in _TAME
-    if isinstance(t, ArrayType):
-        return t.dtype.kind == "f"
-    value = getattr(t, "value", None)
-    kind = getattr(getattr(value, "dtype", None), "kind", "")
-    return not isinstance(t, WeakType) and (kind == "f" or isinstance(value, type))
 
 
 class _Lowering:
@@ -132,13 +109,24 @@ class _Lowering:
         self.e.end("ret i32 1")
         self.e.start(Block("interrupted"))
         self.e.end("ret i32 2")
-        arguments = ", ".join([*self.arguments, "ptr %out", "ptr %owned"])
+        arguments = ", ".join([*self.arguments, "ptr %out", "ptr %owned", "ptr %raised"])
         text = f"define internal i32 @kernel({arguments}) noinline nounwind {{\n{self.e.body()}\n}}\n"
-        text = "\n".join([*self.e.declarations, "", text])
+        text = "\n".join([text, *self.e.metadata])
         s = self.state
         e = self.e
         written = frozenset(s.written)
-        return Kernel(text, params, shape, written, s.owned, e.watch, e.outside, e.bails > 0, s.objects)
+        return Kernel(
+            text,
+            tuple(e.declarations),
+            params,
+            shape,
+            written,
+            s.owned,
+            e.watch,
+            e.outside,
+            e.bails > 0,
+            s.objects,
+        )
 
     def byte(self, llvm: str, text: str) -> str:
         """A value as it is stored."""
@@ -193,6 +181,7 @@ class _Lowering:
         def get(x: Operand) -> Val:
             return lift(x.value) if isinstance(x, Const) else env[x]
 
+        waiting = may_wait(graph)
         for node in graph.nodes:
             if node.op == "raise":
                 self.e.bail_if(TRUE)
@@ -203,7 +192,8 @@ class _Lowering:
             if made is None:
                 return None
             for value, x in zip(node.outputs, made, strict=True):
-                env[value] = x
+                late = isinstance(x, Lazy) and value not in waiting
+                env[value] = elementwise.materialized(self.state, x) if late else x
         if graph.diverges:
             self.e.bail_if(TRUE)
             return None
@@ -220,7 +210,10 @@ class _Lowering:
         if node.op == "setitem":
             if not isinstance(args[0], Arr):
                 raise Unlowered("an assignment to an item of something else than an array")
-            set_item(self.state, args[0], args[1], args[2])
+            if elementwise.is_array(args[2]):
+                elementwise.assigned(self.state, located(self.e, args[0], args[1]), args[2])
+            else:
+                set_item(self.state, args[0], args[1], args[2])
             return []
         made = self.value(node, args)
         return [made] if node.outputs else []
@@ -230,23 +223,29 @@ class _Lowering:
         e, op = self.e, node.op
         count = len(args) - len(node.keywords)
         keywords = dict(zip(node.keywords, args[count:], strict=True))
+        if op in IN_PLACE and isinstance(args[0], Arr):
+            return elementwise.in_place(self.state, IN_PLACE[op], args[0], args[1])
         op = IN_PLACE.get(op, op)
         if op in UFUNCS and len(args) == 2:
             a, b = args
             if isinstance(a, Num) and isinstance(b, Num):
                 return binary(e, op, a, b)
-            raise Unlowered(f"the operator {op} on arrays")
+            return elementwise.operator(self.state, op, a, b)
         if op in UNARY or op in ("py.not", "py.truth"):
             x = args[0]
+            if op in UNARY:
+                return unary(e, op, x) if isinstance(x, Num) else elementwise.unary(self.state, op, x)
             if not isinstance(x, Num):
                 raise Unlowered(f"the operator {op} on arrays")
-            if op in UNARY:
-                return unary(e, op, x)
             known = truth(e, x)
             answer = e.negated(known) if op == "py.not" else known
             return one(PYTHON_BOOL, answer, answer == TRUE if answer in (TRUE, FALSE) else None)
         if op == "getitem":
             return self.get_item(args[0], args[1])
+        if op.startswith("np.") and op[3:] not in MAKERS and any(map(elementwise.is_array, args)):
+            if keywords:
+                raise Unlowered(f"{op} with options")
+            return elementwise.function(self.state, op[3:], args)
         if op.startswith("np.") or (op == "nd.copy" and not keywords):
             return numpy_call(self.state, op[3:], args[:count], keywords)
         if op == "py.call" and isinstance(args[0], Static) and not node.attr("starred"):
@@ -420,8 +419,7 @@ class _Lowering:
         e.line(f"br i1 {due}, label %{pause.label}, label %{following.label}, !prof !0")
         e.here.closed = True
         e.start(pause)
-        e.declare("declare i32 @autograph_breathe()")
-        failed = e.effect("call i32 @autograph_breathe()")
+        failed = e.effect("call i32 @breathe()")
         e.line(f"br i1 {e.effect(f'icmp ne i32 {failed}, 0')}, label %interrupted, label %{following.label}")
         e.here.closed = True
         e.start(following)
@@ -492,7 +490,7 @@ class _Lowering:
             if tested:
                 exits.append((list(carry), leave, dict(e.memo)))
             e.start(inside)
-            item = trips.item(self, counter)
+            item = trips.item(self.state, counter)
             after = self.region(node.regions[0], [item, *carry, *captures])
             if after is None:
                 return None
@@ -538,71 +536,3 @@ def _everything(x: Val) -> Val:
     if isinstance(x, Arr) and x.handle is not None:
         return dataclasses.replace(x, handle=merge.HOLE)
     return Tup(tuple(map(_everything, x.items))) if isinstance(x, Tup) else merge.opened(x)
-
-
-# ------------------------------------------------------------------------------------------ iterables
-@dataclasses.dataclass
-class Trips:
-    """How a loop counts: from `first` up to `stop`, and what it hands to the body."""
-
-    first: str
-    stop: str
-    signed: bool
-    item: Callable[[_Lowering, Num], Val]
-
-
-def length(e: Emitter, source: Val) -> Trips:
-    """How to go over a value."""
-    if isinstance(source, Rng) and source.step_const == 1:
-        return Trips(source.start, source.stop, True, lambda _, k: k)
-    return Trips("0", count(e, source), False, lambda lowering, k: item(lowering, source, k))
-
-
-def count(e: Emitter, source: Val) -> str:
-    """How many items there are."""
-    if isinstance(source, Rng):
-        return range_count(e, source)
-    if isinstance(source, Arr) and source.dims:
-        return source.dims[0]
-    if isinstance(source, Zip):
-        sizes = [count(e, p) for p in source.parts if not isinstance(p, Count)]
-        least = sizes[0]
-        for n in sizes[1:]:
-            least = e.select(e.op(f"icmp ult i64 {n}, {least}"), "i64", n, least)
-        return least
-    raise Unlowered("a loop over something else than ranges and arrays")
-
-
-def range_count(e: Emitter, r: Rng) -> str:
-    """The length of a range, as an unsigned number."""
-
-    def one_way(low: str, high: str, step: str) -> str:
-        some = e.op(f"icmp slt i64 {low}, {high}")
-        span = e.op(f"sub i64 {e.op(f'sub i64 {high}, {low}')}, 1")
-        whole = span if step == "1" else e.op(f"udiv i64 {span}, {step}")
-        return e.select(some, "i64", e.op(f"add i64 {whole}, 1"), "0")
-
-    if r.step_const is not None:
-        size = str(abs(r.step_const))
-        return one_way(r.start, r.stop, size) if r.step_const > 0 else one_way(r.stop, r.start, size)
-    up = e.op(f"icmp sgt i64 {r.step}, 0")
-    forward = one_way(r.start, r.stop, e.select(up, "i64", r.step, "1"))
-    down = e.op(f"sub i64 0, {r.step}")
-    backward = one_way(r.stop, r.start, e.select(up, "i64", "1", down))
-    return e.select(up, "i64", forward, backward)
-
-
-def item(lowering: _Lowering, source: Val, k: Num) -> Val:
-    """The item number `k`, which is in range."""
-    e = lowering.e
-    if isinstance(source, Rng):
-        offset = e.op(f"mul i64 {k.text}, {source.step}")
-        return one(PYTHON_INT, e.op(f"add i64 {source.start}, {offset}"))
-    if isinstance(source, Arr):
-        return item_at(lowering.state, source, k.text)
-    if isinstance(source, Count):
-        start = int(source.start) if source.start.isdigit() else None
-        return binary(e, "add", one(PYTHON_INT, source.start, start), k)
-    if isinstance(source, Zip):
-        return Tup(tuple(item(lowering, p, k) for p in source.parts))
-    raise Unlowered("a loop over something else than ranges and arrays")

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from runtime.boxes import UnboundMarker
 from runtime.execute.native.emit import FALSE, TRUE, Emitter
 from runtime.execute.native.kinds import Unlowered, payload
-from runtime.execute.native.values import Arr, Maybe, Num, Static, Tup, Val, joined, widen
+from runtime.execute.native.values import UNKNOWN, Arr, Maybe, Num, Static, Tup, Val, joined, widen
 
 HOLE = "?"
 
@@ -91,6 +91,7 @@ def _arrays(t: Arr, x: Arr) -> Arr:
         handle,
         t.roots | x.roots,
         max(t.depth, x.depth),
+        t.site if t.site == x.site else UNKNOWN,
     )
 
 

@@ -7,6 +7,7 @@ with two members carries a tag that is true for the first; a conversion that wou
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Sequence
 from typing import Any, Union
 
 import numpy as np
@@ -23,6 +24,7 @@ from runtime.execute.native.kinds import (
     payload,
 )
 
+UNKNOWN = -1  # the site of an array that may come from several places
 EXACT = 1 << 53  # Python and NumPy ints up to this size are exact as doubles
 
 
@@ -55,7 +57,7 @@ class Arr:
     """An array: where its first element is, sizes and byte strides per axis.
 
     handle: the ndarray object, where this is all of it.  roots: the parameters whose memory it may be in.
-    depth: how many loops surround the place that made it.  known: sizes known now.
+    depth: how many loops surround the place that made it.  site: which place in the code that is.
     """
 
     dtype: np.dtype[Any]
@@ -65,11 +67,26 @@ class Arr:
     handle: str | None = None
     roots: frozenset[int] = frozenset()
     depth: int = 0
+    site: int | None = None
 
     @property
     def element(self) -> Scalar:
         """The kind of its elements when read."""
         return numpy_scalar(self.dtype)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Lazy:
+    """An array that is not stored yet: its kind, its sizes, and what computes an element at given indices.
+
+    leaves: the stored arrays that it reads.  plain: whether it is just the one leaf, element for element.
+    """
+
+    kind: Scalar
+    dims: tuple[str, ...]
+    element: Callable[[Sequence[str]], Num]
+    leaves: tuple[Arr, ...]
+    plain: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,7 +144,7 @@ class Cut:
     step: Num | None
 
 
-Val = Union[Num, Arr, Tup, Rng, Zip, Count, Static, Cut, Maybe]
+Val = Union[Num, Arr, Tup, Rng, Zip, Count, Static, Cut, Maybe, Lazy]
 
 
 def lift(value: Any) -> Val:

@@ -1,0 +1,84 @@
+"""What a `for` goes over: how many trips, and the item of each.
+
+In: ranges, arrays, and several side by side.  Out: `Trips`.  What always holds: an item is asked for only
+where it is in range.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from runtime.execute.native.arrays import item_at
+from runtime.execute.native.emit import Emitter
+from runtime.execute.native.kinds import PYTHON_INT, Unlowered
+from runtime.execute.native.scalars import binary
+from runtime.execute.native.state import State
+from runtime.execute.native.values import Arr, Count, Num, Rng, Tup, Val, Zip, one
+
+
+@dataclasses.dataclass
+class Trips:
+    """How a loop counts: from `first` up to `stop`, and what it hands to the body."""
+
+    first: str
+    stop: str
+    signed: bool
+    item: Callable[[State, Num], Val]
+
+
+def length(e: Emitter, source: Val) -> Trips:
+    """How to go over a value."""
+    if isinstance(source, Rng) and source.step_const == 1:
+        return Trips(source.start, source.stop, True, lambda _, k: k)
+    return Trips("0", count(e, source), False, lambda state, k: item(state, source, k))
+
+
+def count(e: Emitter, source: Val) -> str:
+    """How many items there are."""
+    if isinstance(source, Rng):
+        return range_count(e, source)
+    if isinstance(source, Arr) and source.dims:
+        return source.dims[0]
+    if isinstance(source, Zip):
+        sizes = [count(e, p) for p in source.parts if not isinstance(p, Count)]
+        least = sizes[0]
+        for n in sizes[1:]:
+            least = e.select(e.op(f"icmp ult i64 {n}, {least}"), "i64", n, least)
+        return least
+    raise Unlowered("a loop over something else than ranges and arrays")
+
+
+def range_count(e: Emitter, r: Rng) -> str:
+    """The length of a range, as an unsigned number."""
+
+    def one_way(low: str, high: str, step: str) -> str:
+        some = e.op(f"icmp slt i64 {low}, {high}")
+        span = e.op(f"sub i64 {e.op(f'sub i64 {high}, {low}')}, 1")
+        whole = span if step == "1" else e.op(f"udiv i64 {span}, {step}")
+        return e.select(some, "i64", e.op(f"add i64 {whole}, 1"), "0")
+
+    if r.step_const is not None:
+        size = str(abs(r.step_const))
+        return one_way(r.start, r.stop, size) if r.step_const > 0 else one_way(r.stop, r.start, size)
+    up = e.op(f"icmp sgt i64 {r.step}, 0")
+    forward = one_way(r.start, r.stop, e.select(up, "i64", r.step, "1"))
+    down = e.op(f"sub i64 0, {r.step}")
+    backward = one_way(r.stop, r.start, e.select(up, "i64", "1", down))
+    return e.select(up, "i64", forward, backward)
+
+
+def item(state: State, source: Val, k: Num) -> Val:
+    """The item number `k`, which is in range."""
+    e = state.e
+    if isinstance(source, Rng):
+        offset = e.op(f"mul i64 {k.text}, {source.step}")
+        return one(PYTHON_INT, e.op(f"add i64 {source.start}, {offset}"))
+    if isinstance(source, Arr):
+        return item_at(state, source, k.text)
+    if isinstance(source, Count):
+        start = int(source.start) if source.start.isdigit() else None
+        return binary(e, "add", one(PYTHON_INT, source.start, start), k)
+    if isinstance(source, Zip):
+        return Tup(tuple(item(state, p, k) for p in source.parts))
+    raise Unlowered("a loop over something else than ranges and arrays")
