@@ -123,6 +123,8 @@ class TracedGlobals(dict[str, Any]):
 class SourceHooks(Hooks):
     """The hooks of one trace (see `runtime.trace.api.Hooks`)."""
 
+    converts = True
+
     def __init__(self, root: Any = None) -> None:
         self.root, self.root_module = root, getattr(root, "__module__", "") or ""
         self.trace: Trace | None = None

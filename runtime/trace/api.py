@@ -35,6 +35,7 @@ class Hooks:
     """
 
     trace: Trace | None = None  # set when a trace begins
+    converts = False  # whether the code that is traced was converted: then it never catches what tracing raises
 
     def span(self) -> Span | None:
         """The user's line being traced, with the lines it was called from."""
@@ -107,6 +108,8 @@ def trace_call(
                     result: tuple[Operand, ...] = (trace.operand(returned),)
                 except Diverged:
                     result = ()
+                if trace.refused and not hooks.converts:
+                    raise trace.refused[0]
         except AutographError as error:
             if error.span is not None:
                 raise

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from runtime.boxes import Cell, UnboundMarker
-from runtime.errors import LeakedTensorError, Span, Untraceable
+from runtime.errors import LeakedTensorError, Span, TraceError, Untraceable
 from runtime.ir.builder import Builder, Mark
 from runtime.ir.graph import Const, Node, Operand, Value
 from runtime.ir.opdef import OpDef
@@ -141,6 +141,7 @@ class Trace:
         self.by_method: Mapping[str, OpDef] = {}
         self.guards: dict[Any, Guard] = {}
         self.notes: list[Note] = []
+        self.refused: list[TraceError] = []  # code asked for a value that isn't known, and was told so
         self.closed = False
         self.calls: list[tuple[Any, int]] = []  # the calls being traced into, with the region depth of each
         self.inlined = self.regions = 0
@@ -183,17 +184,18 @@ class Trace:
             self.builder = outer
             self.regions -= 1
 
-    def mark(self) -> tuple[Builder, Mark, Heap, int]:
+    def mark(self) -> tuple[Builder, Mark, Heap, int, int]:
         """Where the trace is now, for `rollback`."""
-        return self.builder, self.builder.mark(), self.heap.copy(), len(self.notes)
+        return self.builder, self.builder.mark(), self.heap.copy(), len(self.notes), len(self.refused)
 
-    def rollback(self, mark: tuple[Builder, Mark, Heap, int]) -> None:
+    def rollback(self, mark: tuple[Builder, Mark, Heap, int, int]) -> None:
         """Forget everything since `mark`, which must have been made in the current region."""
-        builder, at, heap, notes = mark
+        builder, at, heap, notes, refused = mark
         assert builder is self.builder
         builder.rollback(at)
         self.heap.restore(heap)
         del self.notes[notes:]
+        del self.refused[refused:]
 
     # ------------------------------------------------------------------ recording
     def emit(

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.errors import ConcreteValueError, TensorBoolError
+from runtime.errors import ConcreteValueError, TensorBoolError, TraceError
 from runtime.ir.graph import Operand
 from runtime.places import frames, is_users
 from runtime.trace.heap import Identity
@@ -87,12 +87,9 @@ class Traced:
         raise _concrete(self, "as a length", "give the size as a Python number, or call len() in converted code")
 
     def __bool__(self) -> bool:
-        raise TensorBoolError(
-            f"the truth of {describe(self)} is asked for while tracing",
-            span=self._facts.trace.span(),
-            why=NOT_KNOWN,
-            fix="let autograph convert this function (ag.function), or write it with ag.cond and ag.while_loop",
-        )
+        fix = "let autograph convert this function (ag.function), or write it with ag.cond and ag.while_loop"
+        what = f"the truth of {describe(self)} is asked for while tracing"
+        raise refusal(self, TensorBoolError(what, span=self._facts.trace.span(), why=NOT_KNOWN, fix=fix))
 
     def __index__(self) -> int:
         raise _concrete(self, "as a Python int", "pass a Python int as the argument, or call int() in converted code")
@@ -112,12 +109,9 @@ class Traced:
         raise _concrete(self, "as text", "format it in converted code")
 
     def __contains__(self, item: Any) -> bool:
-        raise TensorBoolError(
-            f"whether something is in {describe(self)} is asked while tracing",
-            span=self._facts.trace.span(),
-            why=NOT_KNOWN,
-            fix="let autograph convert this function (ag.function), or use ag.in_",
-        )
+        fix = "let autograph convert this function (ag.function), or use ag.in_"
+        what = f"whether something is in {describe(self)} is asked while tracing"
+        raise refusal(self, TensorBoolError(what, span=self._facts.trace.span(), why=NOT_KNOWN, fix=fix))
 
     def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
         protocol = self._facts.trace.protocol
@@ -263,13 +257,15 @@ def _variables() -> dict[int, str]:
     return {id(v._facts.operand): name for name, v in held.items() if isinstance(v, Traced)}
 
 
-def _concrete(x: Traced, use: str, fix: str) -> ConcreteValueError:
-    return ConcreteValueError(
-        f"{describe(x)} is needed {use} while tracing",
-        span=x._facts.trace.span(),
-        why=NOT_KNOWN,
-        fix=fix,
-    )
+def refusal(x: Traced, error: TraceError) -> TraceError:
+    """The error, which the trace remembers: the code that asked may catch it and go on otherwise than in a run."""
+    x._facts.trace.refused.append(error)
+    return error
+
+
+def _concrete(x: Traced, use: str, fix: str) -> TraceError:
+    what = f"{describe(x)} is needed {use} while tracing"
+    return refusal(x, ConcreteValueError(what, span=x._facts.trace.span(), why=NOT_KNOWN, fix=fix))
 
 
 def defines(cls: type, name: str) -> bool:

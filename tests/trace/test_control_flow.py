@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from runtime import boxes
+from runtime.api import function
+from runtime.errors import ConcreteValueError
 from runtime.functional import cond, for_loop, while_loop
 from runtime.trace.core import active
 from runtime.trace.items import new_dict, new_list
@@ -191,3 +193,15 @@ def short_static_loop(x: Any) -> Any:
 def test_long_static_loops_are_staged_and_short_ones_unrolled() -> None:
     assert [n.op for n in check(long_static_loop, (f64(1),)).graph.nodes] == ["for"]
     assert [n.op for n in check(short_static_loop, (f64(1),)).graph.nodes] == ["add"] * 3
+
+
+def test_code_that_catches_what_tracing_raises_is_left_to_python() -> None:
+    def guarded(x: Any) -> Any:
+        try:
+            return float(x) + 1
+        except TypeError:
+            return 0.0
+
+    with pytest.raises(ConcreteValueError):
+        traced(guarded, np.float64(2.0))
+    assert function(guarded)(np.float64(2.0)) == 3.0
