@@ -15,11 +15,17 @@ import linecache
 import types
 import weakref
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
-from autograph.codes import FunctionNode, code_name
-from autograph.trees import FIELDS, walk
 from runtime.errors import Span
 from runtime.execute import traceback
+from runtime.lazy import Lazy
+
+if TYPE_CHECKING:
+    from autograph import codes, trees
+    from autograph.codes import FunctionNode
+else:
+    codes, trees = Lazy("autograph.codes"), Lazy("autograph.trees")
 from runtime.places import positions
 
 # Start and end, lines from 1 and columns in bytes from 0, as nodes and instructions have them.
@@ -53,11 +59,12 @@ def trace_origin(located: ast.AST, printed: ast.AST, user: FunctionNode, file: s
 
 class _Walk:
     def __init__(self, user: FunctionNode, file: str) -> None:
+        self.fields = trees.FIELDS
         self.text = linecache.getlines(file)
         self.lines: dict[int, Span] = {}
         self.places: dict[Place, Span] = {}
         self.functions: list[tuple[FunctionNode, FunctionNode]] = []
-        self.user = {_key(node): node for node in walk(user)
+        self.user = {_key(node): node for node in trees.walk(user)
                      if node is not user and isinstance(node, _FUNCTIONS)}
 
     def visit(self, located: ast.AST, printed: ast.AST, around: Span) -> None:
@@ -80,9 +87,9 @@ class _Walk:
             mine = self._own(located)
             if mine is not None:
                 self.functions.append((printed, mine))
-                inside = dataclasses.replace(span, function=code_name(mine))
+                inside = dataclasses.replace(span, function=codes.code_name(mine))
         left, right = located.__dict__, printed.__dict__
-        for field in FIELDS[type(located)]:
+        for field in self.fields[type(located)]:
             self._field(left.get(field), right.get(field), inside if field == "body" else span)
 
     def _field(self, left: object, right: object, around: Span) -> None:
@@ -111,7 +118,7 @@ class _Walk:
 
 
 def _key(node: FunctionNode) -> tuple[str, int, int]:
-    return code_name(node), getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+    return codes.code_name(node), getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
 
 
 def _place(node: ast.expr) -> Place:
@@ -135,7 +142,7 @@ def is_generated_file(filename: str) -> bool:
     return filename.startswith("<autograph ")
 
 
-def register(filename: str, text: str, origin: Origin, codes: Iterable[types.CodeType],
+def register(filename: str, text: str, origin: Origin, compiled: Iterable[types.CodeType],
              users: Iterable[types.CodeType] = ()) -> None:
     """Keep the text and its origin for as long as any of the code objects lives.
 
@@ -146,7 +153,7 @@ def register(filename: str, text: str, origin: Origin, codes: Iterable[types.Cod
     traceback.register(filename, _user_place, lambda code: id(code) not in whole and _is_function(code))
     # An entry without a time stamp is never thrown out by linecache.checkcache.
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    alive = list(codes)
+    alive = list(compiled)
     left = [len(alive)]
 
     def gone() -> None:

@@ -326,7 +326,8 @@ class Trace:
         if facts.trace is not self or self.closed:
             raise self._leaked(x, "in another trace" if active() else "after its trace had ended")
         try:
-            return self.builder.use(facts.operand)
+            operand: Operand = self.builder.use(facts.operand)
+            return operand
         except LeakedTensorError:
             raise self._leaked(x, "outside the branch or loop body that computes it") from None
 
