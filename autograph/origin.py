@@ -195,7 +195,7 @@ def span_of_instruction(code: types.CodeType, instruction: int, line: int | None
         return None
     if instruction >= 0 and len(known := positions(code)) > instruction // 2:
         first, last, start, end = known[instruction // 2]
-        found = origin.places.get((first, start, last, end))
+        found = origin.places.get((first, start, last, end))  # type: ignore[arg-type]
         if found is not None:
             return found
     at = line or code.co_firstlineno
