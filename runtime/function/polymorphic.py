@@ -54,7 +54,7 @@ from runtime.ir.graph import Graph
 from runtime.places import place, span_here
 from runtime.trace.core import active
 from runtime.trace.record import Argument, Guard, TraceResult
-from runtime.types import UNBOUND, Type
+from runtime.types import UNBOUND, StaticType, Type
 from runtime.variable import traced_again
 
 P = ParamSpec("P")
@@ -177,7 +177,7 @@ class PolymorphicFunction(Generic[P, R]):
         with self._lock:
             for record in list(self._history):
                 guards = record.concrete.guards if record.concrete is not None else ()
-                paths = [guard.path.key for guard in guards if guard.text == place]
+                paths = [_place(guard) for guard in guards if guard.text == place]
                 self._changes.update((path, (2, UNBOUND)) for path in paths)
                 if paths:
                     self._drop(record)
@@ -269,9 +269,10 @@ class PolymorphicFunction(Generic[P, R]):
             now = argument_type(guard.path.read(values))
         except Exception:  # looking may run the user's code, a property for one
             now = UNBOUND
-        times, before = self._changes.get(guard.path.key, (0, None))
+        place = _place(guard)
+        times, before = self._changes.get(place, (0, None))
         if before != now:
-            self._changes[guard.path.key] = times + 1, now
+            self._changes[place] = times + 1, now
 
     def _attempt(self, signature: Signature, exact: Signature, bound: Bound, reason: str,
                  promise: Promise | None = None) -> TraceRecord:
@@ -310,7 +311,7 @@ class PolymorphicFunction(Generic[P, R]):
                       for (name, t), value in zip(signature.positional, bound.positional, strict=True)]
         keywords = {name: Argument(name, example(bound.keywords[name]), t) for name, t in signature.keywords}
         # A place that changed a second time is read at run time from then on.
-        volatile = frozenset(path for path, (times, _) in self._changes.items() if times >= 2)
+        volatile = _volatile(self._changes)
         again = any(account.plain is None for account in self._accounts)
         with traced_again(self._name if again else ""):
             traced = self._trace_call(positional, keywords, name=self._name, strict=self._is_strict(),
@@ -517,6 +518,19 @@ def _why(exact: Signature, before: Signature) -> tuple[str, tuple[Change, ...]]:
     """How a signature differs from that of an earlier trace: in words, and argument by argument."""
     changes = argument_changes(exact, before)
     return retrace_reason(exact, before, changes), changes
+
+
+def _place(guard: Guard) -> Hashable:
+    """Where a guard looks, and whether it is for the value itself or only for its kind."""
+    key: Hashable = guard.path.key
+    return key if isinstance(guard.expect, StaticType) else ("any", key)
+
+
+def _volatile(changes: Mapping[Any, tuple[int, Type]]) -> frozenset[Any]:
+    """The places that a trace must not rely on: (as `runtime.trace.outside` reads them) those whose value
+    changed twice; ("any", place): whose kind did; ("sizes", place): whose kind did once."""
+    often = {place for place, (times, _) in changes.items() if times >= 2}
+    return frozenset(often | {("sizes", place[1]) for place in changes if place[0] == "any"})
 
 
 def _reason(error: Exception) -> str:

@@ -202,6 +202,19 @@ def _guard_method(trace: Trace, x: Traced, cls: type, name: str, found: Any) -> 
     return True
 
 
+def special_method(trace: Trace, cls: type, name: str) -> Any:
+    """The handle of a special method that is Python code; None where looking it up is left to run time."""
+    found = inspect.getattr_static(cls, name, None)
+    path = Path((cls,)) / ("attr", name)
+    if not _user(found) or _class_changed(trace, cls, name) or outside.changes(trace, path):
+        return None
+    what = f"{cls.__qualname__}.{name}"
+    trace.guard(path, StaticType(found), what)
+    if trace.heap.trust != CLEAN:
+        trace.emit("py.check", [trace.emit("py.getattr", [trace.constant(cls), name]), Const(found), what])
+    return trace.constant(found)
+
+
 def _named_thing_attr(trace: Trace, x: Traced, name: str) -> Any:
     """An attribute of a class, module or function that is a constant of the trace."""
     example = x._facts.example

@@ -20,11 +20,11 @@ from runtime.boxes import Cell
 from runtime.ir.graph import Const
 from runtime.ir.opdef import OpDef
 from runtime.trace import items, outside
-from runtime.trace.attributes import Method, get_attr, set_attr
+from runtime.trace.attributes import Method, get_attr, set_attr, special_method
 from runtime.trace.builtins import BUILTINS
 from runtime.trace.core import Diverged, Trace, is_static
 from runtime.trace.doubts import called, doubt_inside
-from runtime.trace.heap import ANY
+from runtime.trace.heap import ANY, CLEAN
 from runtime.trace.trust import trusted
 from runtime.trace.values import Object, Star, Tensor, Traced, known_class
 from runtime.trace.variables import value_of, write
@@ -103,8 +103,8 @@ def call(trace: Trace, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
         return instantiate(trace, handle, target, args, kwargs)
     if isinstance(target, types.FunctionType):
         return call_function(trace, handle, target, args, kwargs)
-    inner = getattr(target, "python_function", None)
-    if isinstance(inner, types.FunctionType):
+    inner = _traceable(target)
+    if inner is not None:
         return call_function(trace, trace.constant(inner), inner, args, kwargs)
     return run_time_call(trace, handle, args, kwargs)
 
@@ -277,16 +277,20 @@ def call_instance(trace: Trace, f: Object, args: tuple[Any, ...], kwargs: dict[s
     if cls is functools.partial:
         function, more = get_attr(trace, f, "func"), get_attr(trace, f, "args")
         keywords = get_attr(trace, f, "keywords")
+        if f._facts.path is None or trace.heap.trust != CLEAN:
+            return run_time_call(trace, f, args, kwargs)
+        names = f._facts.path / ("attr", "keywords")
+        trace.guard(names / ("len", None), StaticType(len(example.keywords)), f"{names.text}'s length")
         named = {k: keywords[k] for k in example.keywords}
         return call(trace, function, (*more, *args), {**named, **kwargs})
-    inner = getattr(example, "python_function", None)
-    if isinstance(inner, types.FunctionType):
+    inner = _traceable(example)
+    if inner is not None:
         if f._facts.path is not None:
             trace.guard(f._facts.path, StaticType(example), f._facts.path.text)
         return call_function(trace, trace.constant(inner), inner, args, kwargs)
-    method = getattr(cls, "__call__", None)
-    if isinstance(method, types.FunctionType):
-        return call_function(trace, trace.constant(method), method, (f, *args), kwargs)
+    method = special_method(trace, cls, "__call__") if cls is not None else None
+    if method is not None:
+        return call(trace, method, (f, *args), kwargs)
     if isinstance(example, types.MethodType):
         self_ = outside.read(trace, f, "attr", "__self__", example.__self__)
         return call(trace, trace.constant(example.__func__), (self_, *args), kwargs)
@@ -315,6 +319,8 @@ def instantiate(trace: Trace, handle: Any, cls: type, args: tuple[Any, ...], kwa
         return run_time_call(trace, handle, args, kwargs, claim=claim)
     if init is object.__init__ and (args or kwargs):
         return run_time_call(trace, handle, args, kwargs)
+    if isinstance(init, types.FunctionType) and special_method(trace, cls, "__init__") is None:
+        return run_time_call(trace, handle, args, kwargs)
     mark = trace.mark()
     try:
         made = _made(trace, trace.emit("py.call", [object.__new__, handle], type=ObjectType(cls), name=""))
@@ -330,6 +336,12 @@ def instantiate(trace: Trace, handle: Any, cls: type, args: tuple[Any, ...], kwa
         trace.rollback(mark)
         trace.note("python", f"{cls.__qualname__}(...) runs as plain Python: {type(error).__name__}: {error}")
         return run_time_call(trace, handle, args, kwargs)
+
+
+def _traceable(x: Any) -> types.FunctionType | None:
+    """The function inside one of our own callables (asked of its class: a user's object may make up attributes)."""
+    inner = x.python_function if hasattr(type(x), "python_function") else None
+    return inner if isinstance(inner, types.FunctionType) else None
 
 
 def _inherits(cls: type, name: str) -> bool:

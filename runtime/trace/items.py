@@ -14,6 +14,7 @@ from typing import Any
 from runtime import pyops
 from runtime.errors import ConcreteValueError, Untraceable
 from runtime.trace import outside, variables
+from runtime.trace.attributes import special_method
 from runtime.trace.core import Trace, is_static
 from runtime.trace.doubts import doubt, doubt_inside, is_callback
 from runtime.trace.heap import ANY, Loaded, Namespace
@@ -164,9 +165,9 @@ def get_item(trace: Trace, x: Traced, key: Any) -> Any:
         if found is not _ABSENT:
             return found
     if cls is not None and not _builtin(cls):
-        getter = getattr(cls, "__getitem__", None)
-        if getter is not None and hasattr(getter, "__code__"):
-            return trace.protocol.call(trace.constant(getter), (x, key), {})
+        getter = special_method(trace, cls, "__getitem__")
+        if getter is not None:
+            return trace.protocol.call(getter, (x, key), {})
     if cls is list and isinstance(key, slice):
         items = known_items(trace, x) if is_static(key) else None
         value = trace.emit("getitem", [trace.receiver(x), key], type=ObjectType(list))
@@ -226,9 +227,9 @@ def set_item(trace: Trace, x: Traced, key: Any, value: Any) -> None:
     if isinstance(x, Tensor):
         key, value = variables.value_of(trace, key), variables.value_of(trace, value)
     if isinstance(x, Object) and cls is not None and not _builtin(cls):
-        setter = getattr(cls, "__setitem__", None)
-        if setter is not None and hasattr(setter, "__code__"):
-            trace.protocol.call(trace.constant(setter), (x, key, value), {})
+        setter = special_method(trace, cls, "__setitem__")
+        if setter is not None:
+            trace.protocol.call(setter, (x, key, value), {})
             return
     trace.emit("setitem", [trace.receiver(x), key, value])
     if isinstance(x, Tensor):

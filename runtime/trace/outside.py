@@ -24,6 +24,7 @@ from runtime.types import (
     ObjectType,
     StaticType,
     Type,
+    WeakType,
     is_namedtuple,
     named_extras,
     opaque,
@@ -50,11 +51,10 @@ def read(trace: Trace, holder: Traced, kind: str, key: Any, value: Any) -> Any:
         assert value is not None
         return value
 
-    if changes(trace, path):
+    if trace.heap.trust == UNKNOWN and (not _lasting(value) or path.key in trace.volatile):
         return trace.wrap(load(OBJECT))
-    if trace.heap.trust == UNKNOWN and not _lasting(value):
-        return trace.wrap(load(OBJECT))
-    return lift(trace, value, path, load)
+    varying = _varying(trace, value, path)
+    return lift(trace, value, path, load) if varying is None else _read_anew(trace, path, load, varying)
 
 
 def _lasting(value: Any) -> bool:
@@ -69,9 +69,36 @@ def _named(value: Any) -> bool:
     return isinstance(value, (types.FunctionType, type, types.ModuleType)) or hasattr(type(value), "python_function")
 
 
+def _varying(trace: Trace, value: Any, path: Path) -> Type | None:
+    """The type by which a place that changes between calls is read; None where it was not found to change.
+
+    A number that changes stays a number of its kind, an array that changes size one of its dtype, until
+    that turns out wrong, too."""
+    if opaque(type(value)) or type(value) is Placeholder:
+        return None
+    t = type_of(value)
+    if ("any", path.key) in trace.volatile:
+        t = OBJECT
+    elif path.key in trace.volatile:
+        t = t if isinstance(t, (ArrayType, WeakType)) else OBJECT
+    if ("sizes", path.key) in trace.volatile and isinstance(t, ArrayType) and t.shape:
+        t = ArrayType(t.dtype, (None,) * len(t.shape), t.scalar, t.device)
+    elif path.key not in trace.volatile and t != OBJECT:
+        return None
+    trace.note("dynamic", f"{path.text} changes between calls: it is read at run time")
+    return t
+
+
+def _read_anew(trace: Trace, path: Path, load: Any, t: Type) -> Any:
+    if t == OBJECT:
+        return trace.wrap(load(OBJECT))
+    trace.guard(path, t, path.text)
+    return trace.wrap(load(t) if trace.heap.trust == CLEAN else _expected(trace, load(OBJECT), t, path))
+
+
 def changes(trace: Trace, path: Path) -> bool:
     """Whether the place was found changed twice, so that it is read at run time from now on."""
-    if path.key not in trace.volatile:
+    if path.key not in trace.volatile and ("any", path.key) not in trace.volatile:
         return False
     trace.note("dynamic", f"{path.text} changes between calls: it is read at run time")
     return True
@@ -105,9 +132,8 @@ def lift_path(trace: Trace, value: Any, path: Path) -> Any:
         assert isinstance(holder, Value)
         return holder
 
-    if path.steps and changes(trace, path):
-        return trace.wrap(load(OBJECT))
-    return lift(trace, value, path, load)
+    varying = _varying(trace, value, path) if path.steps else None
+    return lift(trace, value, path, load) if varying is None else _read_anew(trace, path, load, varying)
 
 
 def lift(trace: Trace, value: Any, path: Path, load: Any) -> Any:
@@ -122,6 +148,8 @@ def lift(trace: Trace, value: Any, path: Path, load: Any) -> Any:
         return trace.wrap(load(OBJECT if checked else ObjectType(type(value))))
     if trusted(value):
         trace.guard(path, StaticType(value), path.text)
+        if checked and not isinstance(value, types.ModuleType):
+            trace.emit("py.check", [load(OBJECT), value, path.text])
         return value
     if _named(value) and not is_static(value):
         trace.guard(path, StaticType(value), path.text)

@@ -256,10 +256,14 @@ def test_what_keeps_changing_is_read_at_run_time() -> None:
         nonlocal n
         n = value
 
-    for value in (1.0, 2.0, 3.0, 4, "s", 5.5, 6.5):
+    for value in (1.0, 2.0, 3.0, 4.0, 5.5, 6.5):
         change(value)
         assert f(2) == 2 * value
     assert len(f.traces) <= 3
+    for value in (1, "s", 2.0, True, (1,), 2.5, "t", None or 3):
+        change(value)
+        assert f(2) == 2 * value
+    assert len(f.traces) <= 6
 
 
 class Patched:
