@@ -52,6 +52,7 @@ class _Conditions:
         self.names: dict[str, Any] = {"MISS": MISS, "ndarray": np.ndarray, "describes": describes,
                                       "same_static": same_static}
         self.texts: list[str] = []
+        self.reads: dict[tuple[Any, ...], str] = {}
 
     def name(self, value: Any) -> str:
         """A name for `value` in the text."""
@@ -112,18 +113,15 @@ class _Conditions:
         """A guard, its path written out as attribute and item reads."""
         root = guard.path.root
         at = arguments[root] if isinstance(root, int) else self.name(root[0])
+        place = (at,)
         for kind, key in guard.path.steps:
-            if kind == "attr" and str(key).isidentifier():
-                at = f"{at}.{key}"
-            elif kind == "attr":
-                at = f"getattr({at}, {key!r})"
-            elif kind == "item":
-                at = f"{at}[{self.name(key)}]"
-            else:
-                at = f"len({at})"
-        if guard.path.steps:  # read once, test often
-            self.texts.append(f"((v := {at}) is v)")
-            at = "v"
+            step = f"len({at})" if kind == "len" else f"{at}[{self.name(key)}]" if kind == "item" else (
+                f"{at}.{key}" if str(key).isidentifier() else f"getattr({at}, {key!r})")
+            place = (*place, (kind, type(key), key))
+            at = self.reads.get(place, "")
+            if not at:  # read once: other guards look at the same place, or further along the same way
+                at = self.reads[place] = f"v{len(self.reads)}"
+                self.texts.append(f"(({at} := {step}) is {at})")
         if isinstance(guard.expect, ObjectType) and guard.expect.cls is np.ndarray:
             self.texts.append(f"type({at}) is ndarray")
         else:
@@ -158,6 +156,8 @@ def entry_source(signature: Signature, guards: tuple[Guard, ...],
         if guards:
             # Looking may run the user's code (a property); whatever it raises, the call will raise again.
             lines += ["    except Exception:", "        return MISS"]
+    if conditions.reads:  # what the call lets go must be gone then, not when it has returned
+        lines.append(f"    {' = '.join(conditions.reads.values())} = None")
     lines.append(f"    return {call.format(values=passed)}")
     return "\n".join(lines) + "\n", conditions.names
 

@@ -418,6 +418,75 @@ def globals_rebound_by_code_left_to_python(function: Any, see: See) -> None:
     see(shared)
 
 
+def special_methods_exchanged_between_calls(function: Any, see: See) -> None:
+    class Layer:
+        def __init__(self, n):
+            self.n = n
+
+        def __call__(self, x):
+            return x + self.n
+
+        def __getitem__(self, i):
+            return i * self.n
+
+        def __setitem__(self, i, v):
+            self.n = v + i
+
+    @function
+    def f(layer, x):
+        own = Layer(x)
+        layer[1] = x
+        own[0] = 2
+        return layer(x), layer[2], own(x), own[3]
+
+    for x in (1, V1):
+        see.run(f, Layer(2), x)
+    Layer.__call__ = lambda self, x: "call"  # type: ignore[method-assign]
+    see.run(f, Layer(2), 1)
+    Layer.__getitem__ = lambda self, i: "item"  # type: ignore[method-assign]
+    see.run(f, Layer(2), 1)
+    Layer.__setitem__ = lambda self, i, v: None  # type: ignore[method-assign]
+    see.run(f, Layer(2), 1)
+    Layer.__init__ = lambda self, n: setattr(self, "n", -n)  # type: ignore[method-assign]
+    see.run(f, Layer(2), 1)
+
+
+def partials_with_other_keywords(function: Any, see: See) -> None:
+    def g(*args, **kwargs):
+        return args, kwargs
+
+    @function
+    def f(p, x):
+        return p(x)
+
+    kept = functools.partial(g, a=1)
+    for p in (kept, functools.partial(g, a=1, b=2), functools.partial(g), functools.partial(g, 1), kept):
+        see.run(f, p, 3)
+    kept.keywords["z"] = 5
+    see.run(f, kept, 3)
+
+
+def attributes_made_up_by_a_callable(function: Any, see: See) -> None:
+    class Mock:
+        def __getattr__(self, name):
+            if name.startswith("__"):
+                raise AttributeError(name)
+            print("asked", name)
+            return lambda *args: (name, args)
+
+        def __call__(self, x):
+            return "called", x
+
+    held = Mock()
+
+    @function
+    def f(m, x):
+        return m(x), held(x), m.foo(x), held.bar(1)
+
+    for x in (1, V1):
+        see.run(f, Mock(), x)
+
+
 shared: Any = 1
 SCENARIOS = [v for v in list(globals().values()) if getattr(v, "__code__", None) and v.__code__.co_varnames[:2] == ("function", "see")]
 
