@@ -27,7 +27,7 @@ from runtime.trace.doubts import called, doubt_inside
 from runtime.trace.heap import ANY, CLEAN
 from runtime.trace.trust import trusted
 from runtime.trace.values import Object, Star, Tensor, Traced, known_class
-from runtime.trace.variables import value_of, write
+from runtime.trace.variables import value_of, write, written
 from runtime.types import (
     OBJECT,
     WEAK_BOOL,
@@ -149,9 +149,9 @@ def pure(f: Any) -> bool:
 # ------------------------------------------------------------------------------------------- NumPy
 def call_numpy(trace: Trace, row: OpDef, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A NumPy function that is a row of the op table."""
-    args = tuple(_values(trace, a) for a in args)
-    kwargs = {name: _values(trace, a) for name, a in kwargs.items() if name != "out"} | (
-        {"out": kwargs["out"]} if "out" in kwargs else {})
+    given = getattr(target, "nin", len(args))  # what follows the operands of a ufunc is written to
+    args = (*[_values(trace, a) for a in args[:given]], *args[given:])
+    kwargs = {name: a if name == "out" else _values(trace, a) for name, a in kwargs.items()}
     if pure(target) and all(map(is_static, (*args, *kwargs.values()))):
         result = target(*args, **kwargs)
         if is_static(result):
@@ -161,9 +161,11 @@ def call_numpy(trace: Trace, row: OpDef, target: Any, args: tuple[Any, ...], kwa
     result = trace.record(row.name, args, kwargs)
     called(trace, target, (*args, *kwargs.values()))
     out = kwargs.get("out")
-    nin = getattr(target, "nin", len(args))
-    if out is None and len(args) > nin:
-        out = args[nin] if len(args) == nin + 1 else tuple(args[nin:])
+    if out is None and len(args) > given:
+        out = args[given] if len(args) == given + 1 else tuple(args[given:])
+    for place in out if isinstance(out, tuple) else (out,):
+        if isinstance(place, Object) and known_class(place) is Variable:
+            written(trace, place)
     return result if out is None else out
 
 
@@ -179,7 +181,7 @@ def _sequence(trace: Trace, x: Any) -> Any:
     )
     if found is None:
         return x
-    inner = [_sequence(trace, i) for i in found]
+    inner = [_sequence(trace, value_of(trace, i)) for i in found]
     numbers = all(isinstance(i, (Tensor, tuple, bool, int, float, complex, np.generic)) for i in inner)
     return tuple(inner) if numbers else x
 

@@ -156,7 +156,9 @@ def _readable(trace: Trace, x: Traced) -> bool:
 # ------------------------------------------------------------------------------------------- reads
 def get_item(trace: Trace, x: Traced, key: Any) -> Any:
     """`x[key]`."""
-    x, key = variables.value_of(trace, x), variables.value_of(trace, key)
+    x = variables.value_of(trace, x)
+    if isinstance(x, Tensor):  # a dict may have a Variable itself for a key
+        key = variables.value_of(trace, key)
     if isinstance(x, Tensor):
         return trace.record("getitem", [x, key])
     cls = known_class(x)
@@ -454,7 +456,9 @@ def _call_method(trace: Trace, x: Object, name: str, args: tuple[Any, ...], kwar
 
 def contains(trace: Trace, item: Any, container: Any) -> Any:
     """`item in container`."""
-    item, container = variables.value_of(trace, item), variables.value_of(trace, container)
+    container = variables.value_of(trace, container)
+    if isinstance(container, Tensor):
+        item = variables.value_of(trace, item)
     if not isinstance(container, Traced):
         if is_static(container) and is_static(item):
             return operator.contains(container, item)

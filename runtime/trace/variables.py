@@ -41,19 +41,23 @@ def read(trace: Trace, x: Object) -> Any:
 
 def write(trace: Trace, method: Any, x: Object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Object:
     """A call of a method that writes the variable and nothing else; the variable."""
-    who, example = x._facts.identity, x._facts.example
     values = [value_of(trace, a) for a in args]
-    known = trace.heap.get(who, "attr", "_value")
     trace.emit("py.call", [Const(method), trace.receiver(x), *values], kwargs)
     doubt(trace, *values, *kwargs.values())
-    if method is Variable.__setitem__:  # into the array that is there
-        return x
+    if method is not Variable.__setitem__:  # that goes into the array that is there
+        written(trace, x)
+    return x
+
+
+def written(trace: Trace, x: Object) -> None:
+    """The variable may have another array now, of the same type if that is fixed."""
+    who, example = x._facts.identity, x._facts.example
+    known = trace.heap.get(who, "attr", "_value")
     trace.heap.written(who, "attr", "_value")
     if example is not None and keeps_type(example):
         trace.heap.put(who, "attr", "_value", Loaded(type_of(example._value)))
     elif x._facts.identity.fresh and isinstance(known, Loaded):  # made here, of the first value's shape
         trace.heap.put(who, "attr", "_value", known)
-    return x
 
 
 def attribute(trace: Trace, x: Object, name: str) -> Any:
