@@ -10,9 +10,21 @@ import dataclasses
 from typing import Any
 
 from runtime.ir.opdef import OpDef
-from runtime.ops import derivatives_arrays, derivatives_linalg, derivatives_reduce, derivatives_ufuncs
+from runtime.ops import (
+    derivatives_arrays,
+    derivatives_linalg,
+    derivatives_misc,
+    derivatives_reduce,
+    derivatives_ufuncs,
+)
 
-FAMILIES = (derivatives_ufuncs, derivatives_reduce, derivatives_arrays, derivatives_linalg)
+FAMILIES = (
+    derivatives_ufuncs,
+    derivatives_reduce,
+    derivatives_arrays,
+    derivatives_linalg,
+    derivatives_misc,
+)
 
 VJP: dict[str, Any] = {name: rules for family in FAMILIES for name, rules in family.VJP.items()}
 JVP: dict[str, Any] = {name: rules for family in FAMILIES for name, rules in family.JVP.items()}

@@ -148,6 +148,34 @@ POINTS: dict[str, Callable[[Draw], list[Call]]] = {
     "mod": lambda d: [((d(3) * 3, np.abs(d(3)) + 0.7), {})],
     "np.divmod": lambda d: [((d(3) * 3, np.abs(d(3)) + 0.7), {})],
 }  # fmt: skip
+NAN = np.array([np.nan, 0.0, 0.0, 0.0, np.nan])
+POINTS |= {
+    "np.arange": lambda d: [((np.abs(d()) + 2.5,), {}), ((d(), 5.2 + d(), 0.7 + 0.1 * d()), {})],
+    "np.logspace": lambda d: [((d(), d(), 3), {}), ((d(2), d(2), 3), {"base": 2.0, "endpoint": False})],
+    "np.geomspace": lambda d: [((np.abs(d()) + 1, np.abs(d()) + 2, 4), {})],
+    "np.nanmedian": lambda d: [((d(5) + NAN,), {}), ((d(3, 5) + NAN,), {"axis": 1, "keepdims": True})],
+    "np.nanquantile": lambda d: [((d(5) + NAN, 0.3), {}), ((d(3, 5) + NAN, [0.2, 0.5]), {"axis": 0})],
+    "np.nanpercentile": lambda d: [((d(5) + NAN, 30), {})],
+    "np.trim_zeros": lambda d: [],
+    "np.union1d": lambda d: [((d(3), d(2)), {})],
+    "np.intersect1d": lambda d: [],
+    "np.setdiff1d": lambda d: [((d(4), np.array([9.0, 10.0])), {})],
+    "np.setxor1d": lambda d: [((d(3), d(3)), {})],
+    "np.bincount": lambda d: [
+        ((np.array([0, 2, 2, 1]), d(4)), {}),
+        ((np.array([0, 1]), d(2)), {"minlength": 4}),
+    ],
+    "np.roots": lambda d: [((np.array([1.0, -6.0, 11.0, -6.2]) + 0.05 * d(4),), {})],
+    "np.linalg.tensorsolve": lambda d: [((regular(d), d(3)), {})],
+    "np.linalg.tensorinv": lambda d: [((np.reshape(d(4, 4) + 4 * np.eye(4), (2, 2, 2, 2)),), {})],
+    **{
+        f"np.fft.{n}": lambda d: [((d(3, 4),), {}), ((d(2, 3),), {"norm": "ortho"})]
+        for n in ("rfft2", "rfftn")
+    },
+    **{f"np.fft.{n}": lambda d: [((d(3, 4) + 0j,), {})] for n in ("irfft2", "irfftn")},
+    "np.fft.hfft": lambda d: [((d(4) + 0j,), {}), ((d(4) + 0j,), {"n": 5, "norm": "forward"})],
+    "np.fft.ihfft": lambda d: [((d(4),), {}), ((d(5),), {"norm": "ortho"})],
+}
 POINTS["np.meshgrid"] = lambda d: [((d(2), d(3)), {}), ((d(2), d(3)), {"indexing": "ij", "sparse": True})]
 
 # Away from these the slope of a quotient or power is too steep for finite differences.

@@ -600,3 +600,10 @@ def test_object_array_keeps_boxes() -> None:
         return sum(cells)
 
     np.testing.assert_array_equal(ag.grad(f)(X), [2.0, 3.0, 0.0])
+
+
+def test_reading_that_depends_on_equality() -> None:
+    x = np.array([0.0, 2.0, 3.0, 0.0])
+    np.testing.assert_array_equal(ag.grad(lambda x: (np.trim_zeros(x) ** 2).sum())(x), [0.0, 4.0, 6.0, 0.0])
+    got = ag.grad(lambda x: (np.intersect1d(x, [3.0, 2.0, 9.0]) * [1.0, 5.0]).sum())(x)
+    np.testing.assert_array_equal(got, [0.0, 1.0, 5.0, 0.0])
