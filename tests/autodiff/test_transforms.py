@@ -173,62 +173,6 @@ def test_complex_pairing() -> None:
     assert np.real(np.conj(ct) * change) == pytest.approx(np.real(np.conj(back(ct)[0]) * t))
 
 
-# -- what was not chosen -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "f",
-    [
-        lambda x: np.where(x > 0.5, np.log(x) + 3.0, 2.0 * x).sum(),
-        lambda x: np.where(x > 0.5, np.sqrt(x), 2.0 * x).sum(),
-        lambda x: np.where(x > 0.5, 1 / x, 2.0 * x).sum(),
-        lambda x: np.where(x > 0.5, x**-0.5, 2.0 * x).sum(),
-        lambda x: (np.log(x)[x > 0.5]).sum() + (2 * x)[x <= 0.5].sum(),
-        lambda x: np.log(x, where=x > 0.5, out=2 * x).sum(),
-        lambda x: np.maximum(np.where(x > 0.5, np.log(x), 0), -1e3).sum() + 2.0 * np.minimum(x, 0.5).sum(),
-        lambda x: np.select([x > 0.5], [np.log(x)], 2 * x).sum(),
-        lambda x: np.sum(np.log(x), where=x > 0.5) + np.sum(2 * x, where=x <= 0.5),
-    ],
-)
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_what_a_mask_left_out_is_exactly_zero(f: Any) -> None:
-    x = np.array([0.0, 0.25, 4.0])
-    g = ag.grad(f)(x)
-    assert np.isfinite(g).all()
-    np.testing.assert_array_equal(g[:2], [2.0, 2.0])
-    assert np.isfinite(ag.hessian(f)(x)).all()
-
-
-@pytest.mark.parametrize(
-    ("f", "x", "want"),
-    [
-        (np.abs, 0.0, 0.0),
-        (np.linalg.norm, np.zeros(3), np.zeros(3)),
-        (lambda x: np.sqrt(x), 0.0, np.inf),
-        (lambda x: x**2, 0.0, 0.0),
-        (lambda x: x**0, 0.0, 0.0),
-        (lambda x: x**1.0, 0.0, 1.0),
-        (lambda x: 0.0**x, 2.0, 0.0),
-        (lambda x: np.hypot(x, 0.0), 0.0, 0.0),
-        (lambda x: np.arctan2(x, 0.0), 0.0, 0.0),
-        (np.std, np.ones(3), np.zeros(3)),
-        (np.max, np.array([1.0, 3.0, 3.0]), np.array([0.0, 0.5, 0.5])),
-        (lambda x: np.maximum(x, 1.0), 1.0, 0.5),
-        (lambda x: np.clip(x, 0.0, 1.0), 1.0, 1.0),
-        (np.sinc, 0.0, 0.0),
-        (np.prod, np.array([0.0, 2.0, 3.0]), np.array([6.0, 0.0, 0.0])),
-        (np.prod, np.array([0.0, 0.0, 3.0]), np.zeros(3)),
-        (lambda x: np.cumprod(x).sum(), np.array([0.0, 2.0, 3.0]), np.array([9.0, 0.0, 0.0])),
-    ],
-)
-def test_singular_points(f: Any, x: Any, want: Any) -> None:
-    np.testing.assert_allclose(ag.grad(lambda v: f(v))(x), want)
-
-
-def test_second_derivative_of_sinc_at_zero() -> None:
-    assert ag.grad(ag.grad(np.sinc))(0.0) == pytest.approx(-(np.pi**2) / 3)
-
-
 # -- cutting and custom rules ----------------------------------------------------------------------------
 
 
@@ -299,60 +243,6 @@ def test_method() -> None:
 
     assert ag.grad(Model(3.0).loss)(X)[0] == 3.0
     assert ag.grad(lambda w: Model(w).loss(X))(2.0) == 1.0
-
-
-# -- the tape ----------------------------------------------------------------------------------------------
-
-
-def test_tape() -> None:
-    with ag.GradientTape() as tape:
-        x = tape.watch(X)
-        y = (x * x).sum()
-    np.testing.assert_array_equal(tape.gradient(y, x), 2 * X)
-    with pytest.raises(ag.GradientError, match="second time"):
-        tape.gradient(y, x)
-
-
-def test_persistent_tape_and_intermediate_values() -> None:
-    with ag.GradientTape(persistent=True) as tape:
-        x = tape.watch(X)
-        y = x * x
-        z = (y * y).sum()
-    np.testing.assert_array_equal(tape.gradient(z, y), 2 * X**2)
-    np.testing.assert_array_equal(tape.gradient(z, {"x": x})["x"], 4 * X**3)
-    np.testing.assert_array_equal(tape.gradient(y, x, output_gradients=X), 2 * X * X)
-    np.testing.assert_array_equal(tape.jacobian(y, x), np.diag(2 * X))
-
-
-def test_nested_tapes() -> None:
-    with ag.GradientTape() as outer:
-        x = outer.watch(3.0)
-        with ag.GradientTape() as inner:
-            x = inner.watch(x)
-            y = x * x * x
-        dy = inner.gradient(y, x)
-    assert dy == 27.0 and outer.gradient(dy, x) == 18.0
-
-
-def test_tape_around_a_traced_function() -> None:
-    @ag.function
-    def f(x: Any) -> Any:
-        s = np.zeros(3)
-        for i in range(3):
-            s[i] = x[i] ** 2
-        return s.sum()
-
-    with ag.GradientTape() as tape:
-        x = tape.watch(X)
-        y = f(x)
-    np.testing.assert_array_equal(tape.gradient(y, x), 2 * X)
-
-
-def test_gradient_of_a_sum_of_targets() -> None:
-    with ag.GradientTape() as tape:
-        x = tape.watch(X)
-        targets = [x * 2, (x * x).sum()]
-    np.testing.assert_array_equal(tape.gradient(targets, x), 2 + 2 * X)
 
 
 # -- what can't be -------------------------------------------------------------------------------------------
