@@ -143,7 +143,7 @@ def _stacked(column: tuple[Any, ...]) -> Any:
     for k, item in enumerate(column):
         if np.shape(item) != shape:
             raise ValueError(f"result {k} has shape {np.shape(item)}, the ones before it {shape}")
-    made = np.stack(column) if shape else np.array(column)
+    made = np.stack(column)
     if made.dtype.hasobject and not all(isinstance(x, (np.ndarray, np.generic)) for x in column):
         kinds = sorted({type(x).__name__ for x in column})
         raise ValueError(f"results of type {' and '.join(kinds)} can't be stacked into an array")

@@ -1,4 +1,4 @@
-"""Programs with Variables: aliases, unknown code, loops, augmented assignment, `out=`; each as in plain Python."""
+"""Programs with Variables: aliases, unknown code, augmented assignment, `out=`; each as in plain Python."""
 
 from __future__ import annotations
 

@@ -230,3 +230,36 @@ def test_init_scope_suspends_a_trace():
     f = runtime.function(library)
     f(X)
     assert seen == [True] and ag.executing_eagerly()
+
+
+def product(x):
+    return ag.scan(lambda c, v: (c * v, c + v), 1.0, x)[0]
+
+
+def scanned(x):
+    return (ag.scan(lambda c, v: (c * v, c + v), 1.0, x)[1] ** 2).sum()
+
+
+def chosen(x):
+    return ag.map_fn(lambda v: v * v if v > 1 else v, x).sum()
+
+
+def squares(x):
+    return ag.vmap(lambda row: (row ** 2).sum())(np.outer(x, x)).sum()
+
+
+def cases(x):
+    return ag.switch_case(1, [lambda v: v.sum(), lambda v: (v ** 3).sum()], (x,))
+
+
+def pieces(x):
+    return ag.vectorize(lambda v, w: v * w if v > w else v)(x, 1.0).sum()
+
+
+@pytest.mark.parametrize("program", [product, scanned, chosen, squares, cases, pieces])
+def test_differentiable(program):
+    x = np.linspace(0.5, 1.6, 4)
+    steps = np.eye(4) * 1e-6
+    expected = [(program(x + h) - program(x - h)) / 2e-6 for h in steps]
+    for f in (program, ag.function(program)):
+        assert np.allclose(ag.grad(f)(x), expected, atol=1e-5)
