@@ -62,18 +62,57 @@ def shared(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
 
 
 def half_changed(stmt: Any, live: Liveness) -> int:
-    """The names that the statement binds and whose value after an exception may be needed."""
+    """The names that the statement binds and whose value after an exception may be needed.
+
+    What a body binds last of all is not changed yet when an exception is raised."""
+    last, earlier = bound_last(stmt.body, live)
     if isinstance(stmt, gast.With):
-        inside = live.part(stmt.items[0].optional_vars).binds | live.binds(stmt.body)
-        return 0 if isinstance(stmt, Keeping) else inside & live.after[stmt]
-    end, body = live.ends[stmt], live.binds(stmt.body)
-    needed = live.before(stmt.orelse, end) if stmt.orelse else 0
+        earlier |= live.part(stmt.items[0].optional_vars).binds
+        return 0 if isinstance(stmt, Keeping) else earlier & live.after[stmt]
+    end, body = live.ends[stmt], last | earlier
+    found = body & live.before(stmt.orelse, end) if stmt.orelse else 0
     bound = body | live.binds(stmt.orelse)
     for handler in stmt.handlers:
-        needed |= live.into(handler, end)
+        found |= earlier & live.into(handler, end)
         bound |= live.flow[handler].binds
     final, after = live.binds(stmt.finalbody), live.after[stmt]
-    return (body & needed) | (live.before(stmt.finalbody, 0) & (bound | final)) | (final & after)
+    return found | (live.before(stmt.finalbody, 0) & (bound | final)) | (final & after)
+
+
+def bound_last(stmts: list[Any], live: Liveness) -> tuple[int, int]:
+    """The names that a suite binds where nothing is left to do that may raise; and those bound before."""
+    last = earlier = 0
+    number = len(stmts)
+    while number:
+        number -= 1
+        stmt = stmts[number]
+        if isinstance(stmt, gast.If):
+            arms = [bound_last(stmt.body, live), bound_last(stmt.orelse, live)]
+            last |= arms[0][0] | arms[1][0]
+            earlier |= arms[0][1] | arms[1][1] | live.part(stmt.test).binds
+            break
+        if not isinstance(stmt, (gast.Assign, gast.AugAssign, gast.Pass)):
+            number += 1
+            break
+        named = sum(live.index.bit.get(name, 0) for name in _plain_targets(stmt))
+        last |= named
+        earlier |= live.flow[stmt].binds & ~named
+        if not isinstance(getattr(stmt, "value", None), gast.Constant) or isinstance(stmt, gast.AugAssign):
+            break
+    for stmt in stmts[:number]:
+        earlier |= live.flow[stmt].binds
+    return last & ~earlier, earlier
+
+
+def _plain_targets(stmt: Any) -> set[str]:
+    """The names that the statement binds once its value is there."""
+    if isinstance(stmt, gast.Pass):
+        return set()
+    found = [stmt.target] if isinstance(stmt, gast.AugAssign) else stmt.targets
+    parts: list[Any] = []
+    for target in found:
+        parts += target.elts if isinstance(target, gast.Tuple) else [target]
+    return {part.id for part in parts} if all(isinstance(part, gast.Name) for part in parts) else set()
 
 
 def drop_unasked(root: gast.FunctionDef, work: Work) -> None:
@@ -192,11 +231,16 @@ class _Tries:
         if operands:
             call.keywords.append(gast.keyword(arg="operands", value=tuple_of(map(load, operands))))
         if results and not isinstance(stmt, Keeping):
-            # Only flags are left: after a swallowed exception no jump was made.
-            values = [constant(None if is_value(flag, self.work) else False) for flag in results]
+            values = [self.unchanged(name) for name in results]
             value = values[0] if len(values) == 1 else tuple_of(values)
             call.keywords.append(gast.keyword(arg="suppressed", value=value))
         return [*defined, assign(targets(results), call) if results else expression(call)]
+
+    def unchanged(self, name: str) -> gast.AST:
+        """What the name holds after a swallowed exception: what it held before; no jump was made."""
+        if name in self.work.flags:
+            return constant(None if is_value(name, self.work) else False)
+        return load(name)
 
     def part(self, name: str, params: list[str], stmts: list[gast.AST], results: list[str]) -> Arm:
         """One part as a function; where it only returns a value, that is written as a lambda."""

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from runtime.execute.blocks import Line
 
 _COMPOUND = ("if ", "elif ", "else:", "for ", "while ", "try:", "except ", "except:", "finally:", "with ")
+_OTHER_PARTS = ("elif ", "else:", "except ", "except:", "finally:")  # what a break passes by, or runs anyway
 
 
 def flags_of(test: str) -> tuple[list[str], str]:
@@ -38,6 +39,9 @@ def with_breaks(block: Sequence[Line], flag: str, keep: bool) -> list[Line] | No
     word = re.compile(rf"\b{re.escape(flag)}\b")
     if any(word.search(line.text) and line.text not in (setting, clearing) for line in block):
         return None
+    texts = [line.text for line in block]
+    if keep and "try:" in texts and clearing in texts:
+        return None  # a handler may take the flag back
     places = [k for k, line in enumerate(block) if line.text == setting]
     ends: list[int] = []
     for place in places:
@@ -64,10 +68,12 @@ def _end(block: Sequence[Line], place: int) -> int | None:
         last += 1
         if block[last].text.startswith(_COMPOUND):
             return None
-    for line in block[last + 1 :]:
+    for k, line in enumerate(block[last + 1 :], last + 1):
         if line.depth < depth:
-            if not line.text.startswith(("elif ", "else:")):
+            if not line.text.startswith(_OTHER_PARTS):
                 return None
+            if line.text == "else:" and _opener(block, k).startswith("except"):
+                return None  # it may run after the part that sets the flag
             depth = line.depth + 1
     depth = block[place].depth
     for line in reversed(block[:place]):

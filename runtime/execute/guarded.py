@@ -1,8 +1,9 @@
 """`try` and `with` as Python statements.
 
 In: a region node.  Out: lines.  What always holds: nothing that stands before the statement is evaluated
-inside it; a variable that a handler, the `else` or the `finally` part reads is not assigned in a part that
-may have run before it; each part that ends the statement leaves the results in the same variables.
+inside it; a variable that a handler, the `else` or the `finally` part reads is not assigned in a part before
+it while anything may still be raised there; each part that ends the statement leaves the results in the same
+variables.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Guarded(Regions):
         reads = {region: self._reads(parts, region, captures) for region in node.regions}
         final = reads[parts.final] if parts.final is not None else frozenset()
         later = frozenset().union(final, *(reads[region] for region in node.regions[1:]))
-        targets = self._targets(scope, node, after | later, parts.ends)
+        targets = self._targets(scope, node, after | final, parts.ends)
         held = after | later
         body = self._part(parts, parts.body, captures, held, targets, node.span)
         handlers = [
@@ -79,6 +80,8 @@ class Guarded(Regions):
         results = targets if region in parts.ends else ()
         pairs = zip(parts.capture_params(region), captures, strict=True)
         arm = self.enter(region, [*own, *known_pairs(pairs)], held, results)
+        if region is parts.body and results:
+            self._raise_first(arm, results, span)
         return self.finish(arm, results, span)
 
     def _handler(
@@ -152,6 +155,11 @@ class Guarded(Regions):
         held = scope.busy(after=True)
         busy = held | manager.reads | reads if parts.swallows else held
         targets = self._targets(scope, node, busy, node.regions)
+        for k, operand in enumerate(parts.instead):
+            before = self._operand(scope, operand)
+            kept = targets[k] is not None and before is not None and before.reads == {before.text}
+            if kept and before is not None and before.text not in {*held, *targets}:
+                targets[k] = before.text
         self.move(scope, list(zip(targets, parts.instead, strict=False)), node.span)
         if parts.swallows:
             held |= {target for target in targets if target is not None}
@@ -163,26 +171,30 @@ class Guarded(Regions):
             head.append(f" as {name}")
         arm = self.enter(parts.body, [*own, *pairs], held, targets)
         if parts.swallows:
-            arm = self._raising_first(arm, targets, node.span)
+            self._raise_first(arm, targets, node.span)
         lines = self.finish(arm, targets, node.span)
         self._define(scope, node, targets)
         self.emit([*head, ":"], node.span)
         self.nest(lines, node.span)
 
-    def _raising_first(self, arm: Arm, targets: Sequence[str | None], span: Span | None) -> Arm:
-        """Assign what may raise before all else: after an exception the targets still hold what they held."""
+    def _raise_first(self, arm: Arm, targets: Sequence[str | None], span: Span | None) -> None:
+        """Do what may raise before a target is assigned: after an exception all hold what they held."""
         if arm.diverges:
-            return arm
+            return
         with self.writing(arm.lines):
             self.settle(arm.scope, arm.results)
             self.flush(arm.scope, arm.scope.queue[:-1])
-            raising = list(arm.scope.queue)
-            first = [(t, x) for t, x in zip(targets, arm.results, strict=True) if x in raising]
+            last = list(arm.scope.queue)
+            first = [(t, x) for t, x in zip(targets, arm.results, strict=True) if x in last]
+            taken = {target for target, _ in first}
+            others = [self.expression(arm.scope, x) for x in arm.results if x not in last]
+            if len(first) != 1 or any(taken & expr.reads for expr in others):
+                self.flush(arm.scope, last)
+                return
             self.move(arm.scope, first, span)
-            for target, result in first:
-                if target is not None and isinstance(result, Value):
-                    arm.scope.env[result] = variable(target)
-        return arm
+            [(target, result)] = first
+            if target is not None and isinstance(result, Value):
+                arm.scope.env[result] = variable(target)
 
     def _manager(self, scope: Scope, operand: Operand) -> Expr:
         """The manager's expression, which is evaluated in the statement's head."""

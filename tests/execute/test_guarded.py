@@ -152,3 +152,30 @@ def f(log, x, y):
         want = interpret(graph, (logs[0], *args), check_types=False)[0]
         assert load(plan_source(graph))(logs[1], *args) == want
         assert logs[0] == logs[1] and len(logs[0]) == 2
+
+
+def test_a_target_that_a_handler_reads_is_assigned_last() -> None:
+    text = """
+graph f(x: float, n: int):
+    total: float, count: int = try{handlers=1, orelse=False, final=False}(@obj0, x, n)
+        body(x: float, n: int):
+            t1: float = truediv(1.0, n)
+            t2: float = add(x, t1)
+            return t2, n
+        handler1(error: object, x: float, n: int):
+            t1: int = add(n, 1)
+            return x, t1
+    t: (float, int) = py.tuple(total, count)
+    return t
+"""
+    expected = """
+def f(x, n):
+    try:
+        total = x + 1.0 / n
+        count = n
+    except ZeroDivisionError:
+        total = x
+        count = n + 1
+    return total, count
+"""
+    check(text, expected, (1.5, 2), (1.5, 0), objects=(ZeroDivisionError,))
