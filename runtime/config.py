@@ -74,7 +74,7 @@ TABLE: tuple[Setting, ...] = (
             "Warn once per function when it has been traced again this often; 0 never warns."),
     Setting("strict", bool, False, "AUTOGRAPH_STRICT",
             "Raise where a function or a part of it would be left to plain Python."),
-    Setting("executor", str, "numpy", "AUTOGRAPH_EXECUTOR",
+    Setting("executor", str, "auto", "AUTOGRAPH_EXECUTOR",
             "Whether graphs run as native code: where that is likely to pay, never, or wherever possible.",
             choices=("auto", "numpy", "native")),
 )

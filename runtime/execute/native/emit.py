@@ -11,7 +11,10 @@ import contextlib
 import dataclasses
 from collections.abc import Iterator
 
+from runtime.execute.native.kinds import Unlowered
+
 TRUE, FALSE = "true", "false"
+LIMIT = 200_000  # names, those of attempts that were rolled back included
 FLAGS = 1 | 4 | 8 | 16  # invalid, division by zero, overflow, underflow
 
 
@@ -97,6 +100,8 @@ class Emitter:
     def name(self) -> str:
         """A fresh name."""
         self._count += 1
+        if self._count > LIMIT:
+            raise Unlowered("code that would be too large")
         return f"%v{self._count}"
 
     def op(self, text: str) -> str:

@@ -25,13 +25,15 @@ from runtime.ir.graph import Graph
 from runtime.ir.walk import walk_nodes
 
 traceback.register_hidden(__file__)  # between a plan and the code that handed the call to it
+MAX_NODES = 1500
 PATIENCE = 8  # so many calls may be given up before it is asked whether native code is worth it
 _FLAGS = {1: "invalid", 4: "divide", 8: "over", 16: "under"}
 
 
 def worthwhile(graph: Graph) -> bool:
-    """Whether native code is likely to pay: the graph has a loop."""
-    return any(node.op in ("while", "for") for node in walk_nodes(graph))
+    """Whether native code is likely to pay: the graph has a loop, and compiling it does not take for ever."""
+    ops = [node.op for node in walk_nodes(graph)]
+    return len(ops) <= MAX_NODES and ("while" in ops or "for" in ops)
 
 
 def unavailable() -> str:

@@ -46,6 +46,7 @@ from runtime.ir.walk import walk_nodes
 from runtime.types import ArrayType, NumberType, Type
 
 MAX_PICKED = 16
+OUTER_PAUSE = 1 << 10  # the same for a `for` with a loop inside
 PAUSE = 1 << 20  # trips of a `while` between looks at what else goes on
 
 
@@ -53,11 +54,11 @@ PAUSE = 1 << 20  # trips of a `while` between looks at what else goes on
 class Kernel:
     """The lowered graph.
 
-    text: the definition of `@kernel`.  declarations: what it needs declared.  params: one value for each parameter of the
-    graph.  result: what it returns; its holes are stored to `%out`, 8 bytes each.  written: indexes of the
-    parameters whose memory it writes.  owned: how many arrays it may make.  watch: whether flags matter;
-    outside: also those of the x87 unit; and what C functions may have cleared is in `%raised`.
-    objects: Python objects by symbol.
+    text: the definition of `@kernel`.  declarations: what it needs declared.  params: one value for each
+    parameter of the graph.  result: what it returns; its holes are stored to `%out`, 8 bytes each.
+    written: indexes of the parameters whose memory it writes.  owned: how many arrays it may make.
+    watch: whether flags matter; outside: also those of the x87 unit, and what C functions may have cleared
+    is in `%raised`.  objects: Python objects by symbol.
     """
 
     text: str
@@ -405,17 +406,17 @@ class _Lowering:
             e.branch(more, inside, out)
             e.start(inside)
             assert isinstance(trips, Num)
-            self.breathe(trips.text)
+            self.breathe(trips.text, PAUSE)
             after = self.region(body, [*carry, *args[count:]])
             return after if after is None else [one(PYTHON_INT, e.op(f"add i64 {trips.text}, 1")), *after]
 
         return self.loop([one(PYTHON_INT, "1"), *args[:count]], trip)[1:]
 
-    def breathe(self, trips: str) -> None:
-        """Every so many trips let other threads run and signals be handled: the loop may never end."""
+    def breathe(self, trips: str, often: int) -> None:
+        """Every so many trips let other threads run and signals be handled: the loop may take very long."""
         e = self.e
         pause, following = e.block("pause"), e.block("go")
-        due = e.op(f"icmp eq i64 {e.op(f'and i64 {trips}, {PAUSE - 1}')}, 0")
+        due = e.op(f"icmp eq i64 {e.op(f'and i64 {trips}, {often - 1}')}, 0")
         e.line(f"br i1 {due}, label %{pause.label}, label %{following.label}, !prof !0")
         e.here.closed = True
         e.start(pause)
@@ -490,6 +491,8 @@ class _Lowering:
             if tested:
                 exits.append((list(carry), leave, dict(e.memo)))
             e.start(inside)
+            if any(n.op in ("while", "for") for n in node.regions[0].nodes):
+                self.breathe(counter.text, OUTER_PAUSE)
             item = trips.item(self.state, counter)
             after = self.region(node.regions[0], [item, *carry, *captures])
             if after is None:
