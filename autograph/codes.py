@@ -8,16 +8,15 @@ from __future__ import annotations
 import __future__
 
 import ast
-import contextlib
 import copy
 import sys
 import types
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Union
 
 from autograph.trees import walk as tree_walk
 from runtime.errors import GraphError
+from runtime.execute.user_lines import no_syntax_warnings
 
 FunctionNode = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda]
 
@@ -31,15 +30,6 @@ _FUTURES &= ~_NESTED
 # *args, **kwargs, generator, coroutine, async generator
 _SHAPE = 0x04 | 0x08 | 0x20 | 0x80 | 0x200
 _POSITIONS = tuple(sys.version_info) >= (3, 11)
-
-
-@contextlib.contextmanager
-def no_syntax_warnings() -> Iterator[None]:
-    """Python has warned of the user's text once, when it was imported."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SyntaxWarning)
-        warnings.simplefilter("ignore", DeprecationWarning)
-        yield
 
 
 def compile_function(node: FunctionNode, free: Sequence[str], like: types.CodeType, filename: str,

@@ -18,9 +18,10 @@ import types
 
 import gast
 
-from autograph.codes import FunctionNode, code_name, compile_function, first_line, no_syntax_warnings, node_of_code, same_code
+from autograph.codes import FunctionNode, code_name, compile_function, first_line, node_of_code, same_code
 from autograph.trees import children, to_gast
 from runtime.errors import ConversionRefused, GeneratorError, SourceNotFound, Span
+from runtime.execute.user_lines import no_syntax_warnings
 
 _FILES_KEPT = 32
 

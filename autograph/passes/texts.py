@@ -1,4 +1,4 @@
-"""f-strings become calls of `str.format`, `%` on a text an operator: their values may be known only at run time.
+"""f-strings become calls of `str.format`, `%` on a text an operator: values may be known only at run time.
 
 In: any tree.  Out: `"{:.3f} of {}".format(x, y)`; conversions and nested specs stay in the template.
 A text without values is a plain constant.  `"%g" % x` becomes `ag.percent("%g", x)`.

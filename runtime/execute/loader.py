@@ -20,7 +20,7 @@ from runtime.config import settings
 from runtime.errors import Span
 from runtime.execute import traceback
 from runtime.execute.plan import PlanSource
-from runtime.execute.user_lines import codes_in, compile_in_place, place, users_file
+from runtime.execute.user_lines import codes_in, compile_in_place, no_syntax_warnings, place, users_file
 from runtime.places import module_of
 
 _NUMBER = itertools.count(1)
@@ -55,7 +55,9 @@ def load(plan: PlanSource, *, show_generated: bool | None = None) -> Callable[..
 def _from_text(plan: PlanSource) -> types.FunctionType:
     """The function, compiled under a name of its own; its text is where debuggers look for it."""
     filename = f"<plan {plan.name} #{next(_NUMBER)}>"
-    function = _function(plan, compile(plan.text, filename, "exec"), f"plan.{plan.name}")
+    with no_syntax_warnings():
+        code = compile(plan.text, filename, "exec")
+    function = _function(plan, code, f"plan.{plan.name}")
     linecache.cache[filename] = (len(plan.text), None, plan.text.splitlines(keepends=True), filename)
     traceback.register(filename, functools.partial(_place, plan))
     weakref.finalize(function, _forget, filename).atexit = False

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import ast
 import collections
+import contextlib
 import itertools
 import types
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -19,6 +21,15 @@ from runtime.execute.plan import PlanSource
 
 # Line, first and last column, as instructions keep them; the last one tells places apart that share the rest.
 Position = tuple[int, int, int]
+
+
+@contextlib.contextmanager
+def no_syntax_warnings() -> Iterator[None]:
+    """Python has warned of the user's text once, when it was imported."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        warnings.simplefilter("ignore", DeprecationWarning)
+        yield
 
 
 def users_file(plan: PlanSource) -> str | None:
@@ -59,7 +70,8 @@ def compile_in_place(plan: PlanSource, file: str) -> tuple[types.CodeType, Mappi
             plain[line] = where
         node.lineno, node.col_offset, node.end_col_offset = where
         node.end_lineno = node.lineno
-    code = compile(tree, file, "exec", dont_inherit=True)
+    with no_syntax_warnings():
+        code = compile(tree, file, "exec", dont_inherit=True)
     return code, {position: span for span, position in positions.items()}
 
 

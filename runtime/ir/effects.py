@@ -41,7 +41,7 @@ def tame(t: Type) -> bool:
 
 
 def quiet_truth(t: Type) -> bool:
-    """Whether asking a value of this type for its truth runs no code, never raises and always says the same."""
+    """Whether asking a value of this type for its truth runs no code, never raises, always says the same."""
     if isinstance(t, ArrayType):
         return t.scalar
     if isinstance(t, ObjectType):

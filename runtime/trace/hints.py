@@ -54,7 +54,7 @@ def _operators(code: types.CodeType) -> dict[int, str]:
 
 
 def operator_in_progress(frame: types.FrameType | None) -> str:
-    """The operator that the frame carries out ("=" for an augmented one on Python 3.10); "" when it doesn't."""
+    """The operator that the frame carries out ("=" for an augmented one on Python 3.10), or ""."""
     return _operators(frame.f_code).get(frame.f_lasti, "") if frame is not None else ""
 
 

@@ -141,7 +141,7 @@ class Protocol:
         return x if stays(op, known_class(x), known_class(other)) else trace.wrap(value)
 
     def _never_fails(self, op: str, *operands: Any) -> bool:
-        """Whether the operands are numbers that have the operator, so that nobody can tell it from one without `=`."""
+        """Whether the operands are numbers that have the operator: then it is as good as without `=`."""
         rule = self.trace.table[_plain(op)].rule
         assert rule is not None
         return not isinstance(rule(*map(self.trace.type_of, operands)), ObjectType)

@@ -216,6 +216,12 @@ def errors_of_comparisons(a: Any, b: Any) -> Any:
     return (2 < b) is None, a >= b
 
 
+@case((1.5, 2), (1, 2), (None, 2))
+def indexes_a_display(a: Any, b: Any) -> Any:
+    """Python warns of the text `[b, b][1.5]` when it compiles it; the user didn't write that."""
+    return [b, b][a]
+
+
 @pytest.mark.parametrize(("function", "calls"), CASES)
 def test_is_as_python(function: Callable[..., Any], calls: tuple[tuple[Any, ...], ...]) -> None:
     checked = ag.function(function, check=True)
