@@ -9,21 +9,26 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 from autograph.check import run_checked
 from autograph.convert import converted
 from autograph.explain import Explanation, explanation, explanation_of_conversion
 from autograph.operators.calls import SourceHooks, call
 from autograph.operators.registry import mark_do_not_convert
-from autograph.source import source_of
 from runtime.api import InputSignature, make_function
 from runtime.config import settings
 from runtime.errors import ConversionRefused, GeneratorError, SourceNotFound
 from runtime.function.polymorphic import P, PolymorphicFunction, R, Tracer
 from runtime.function.prefixed import unwrapped
+from runtime.lazy import Lazy
 from runtime.trace.api import trace_call
 from runtime.trace.record import Argument, TraceResult
+
+if TYPE_CHECKING:
+    from autograph import source
+else:
+    source = Lazy("autograph.source")
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -62,7 +67,7 @@ def function(f: Any = None, *, input_signature: InputSignature | None = None, re
         if isinstance(original, (staticmethod, classmethod)):
             return type(original)(decorate(original.__func__))
         try:
-            source_of(_function_in(original, "function"))  # what has no source is refused here, not when called
+            source.source_of(_function_in(original, "function"))  # without one: refused here, not in calls
         except GeneratorError:
             raise
         except ConversionRefused:

@@ -16,20 +16,26 @@ import threading
 import types
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import gast
-
-from autograph.codes import walk
-from autograph.load import Generated, bind, load
-from autograph.names import Names, names_in
-from autograph.passes.context import Context, Conversion
-from autograph.passes.pipeline import convert_function
-from autograph.source import Source, source_of
 from runtime.boxes import Cell
 from runtime.errors import ConversionRefused, Span
+from runtime.lazy import Lazy
 
-Pipeline = Callable[[gast.AST, Context], Conversion]
+if TYPE_CHECKING:
+    import gast
+
+    from autograph import codes, load, names, source
+    from autograph.load import Generated
+    from autograph.passes import context
+    from autograph.passes import pipeline as passes
+    from autograph.source import Source
+
+    Pipeline = Callable[[gast.AST, context.Context], context.Conversion]
+else:
+    codes, load, names = Lazy("autograph.codes"), Lazy("autograph.load"), Lazy("autograph.names")
+    source, context = Lazy("autograph.source"), Lazy("autograph.passes.context")
+    passes = Lazy("autograph.passes.pipeline")
 
 MISSING = object()
 # The same code can need several conversions, for instance closures over np.sin and over a user's function.
@@ -105,7 +111,7 @@ class Converted:
     def bind(self, globals_: dict[str, Any], cells: Mapping[str, types.CellType],
              defaults: tuple[Any, ...] | None, kwdefaults: dict[str, Any] | None) -> types.FunctionType:
         """A fresh function over the generated code; cells of `boxed_free` names must hold the box."""
-        return bind(self.generated, self.original, namespace(), globals_, cells, defaults, kwdefaults)
+        return load.bind(self.generated, self.original, namespace(), globals_, cells, defaults, kwdefaults)
 
     @functools.cached_property
     def cells(self) -> dict[str, types.CellType]:
@@ -123,14 +129,14 @@ class Converted:
                          None if kwdefaults is None else dict(kwdefaults))
 
 
-def converted(function: types.FunctionType, *, pipeline: Pipeline = convert_function) -> Converted:
+def converted(function: types.FunctionType, *, pipeline: Pipeline | None = None) -> Converted:
     """The converted form of a function.
 
     Raises SourceNotFound, GeneratorError or ConversionRefused where it can't be converted.
     """
     with _lock:
         live = _live.get(id(function))
-        generated = _generated(function, pipeline)
+        generated = _generated(function, pipeline or passes.convert_function)
         if live is None or live.generated is not generated:
             live = _live[id(function)] = Converted(function, generated)
         return live
@@ -175,7 +181,7 @@ def _generated(function: types.FunctionType, pipeline: Pipeline) -> Generated:
     seen: dict[str, _Meaning] = {}
     try:
         with _no_collections():
-            result = _convert(source_of(function), pipeline, seen)
+            result = _convert(source.source_of(function), pipeline, seen)
     except ConversionRefused as refusal:
         known[:] = [*known[1 - _KEPT:], _Entry(pipeline, seen, _again(refusal))]
         raise
@@ -210,22 +216,22 @@ def _entries_of(code: types.CodeType) -> list[_Entry]:
     return _entries[key][1]
 
 
-def _convert(source: Source, pipeline: Pipeline, seen: dict[str, _Meaning]) -> Generated:
+def _convert(found: Source, pipeline: Pipeline, seen: dict[str, _Meaning]) -> Generated:
     def look_up(name: str) -> object:
-        value = resolve(source.function, name)
+        value = resolve(found.function, name)
         seen[name] = _Meaning(value)
         return value
 
-    used = names_in(source.definition)
-    names = Names(used)
+    used = names.names_in(found.definition)
+    fresh = names.Names(used)
     ag = "ag"
-    bound = any(ag in (*code.co_varnames, *code.co_cellvars) for code in walk(source.function.__code__))
+    bound = any(ag in (*code.co_varnames, *code.co_cellvars) for code in codes.walk(found.function.__code__))
     if ag in used and (bound or look_up(ag) is not namespace()):
-        ag = names.fresh("ag__")
-    rebound = source.rebound & frozenset(source.function.__code__.co_freevars)
-    context = Context(look_up, MISSING, source.file, ag, names, rebound)
-    result = pipeline(source.node, context)
-    return load(result.node, source, ag=ag, boxed_free=result.boxed_free)
+        ag = fresh.fresh("ag__")
+    rebound = found.rebound & frozenset(found.function.__code__.co_freevars)
+    around = context.Context(look_up, MISSING, found.file, ag, fresh, rebound)
+    result = pipeline(found.node, around)
+    return load.load(result.node, found, ag=ag, boxed_free=result.boxed_free)
 
 
 def resolve(function: types.FunctionType, name: str) -> object:

@@ -13,21 +13,26 @@ import dataclasses
 import sys
 import types
 from collections.abc import Iterator, Sequence
-
-import gast
+from typing import TYPE_CHECKING
 
 from autograph.convert import MISSING, converted, resolve
-from autograph.names import Names, names_in
-from autograph.passes.context import Context
-from autograph.passes.pipeline import convert_function
-from autograph.source import source_of
 from runtime.errors import AutographError, ConversionRefused, GeneratorError, Span
 from runtime.function.polymorphic import PolymorphicFunction
 from runtime.function.records import TraceRecord
 from runtime.function.signature import show
 from runtime.ir.graph import Const, Graph, Node
 from runtime.ir.walk import walk_nodes
+from runtime.lazy import Lazy
 from runtime.trace.record import Note
+
+if TYPE_CHECKING:
+    import gast
+
+    from autograph import names, source
+    from autograph.passes import context, pipeline
+else:
+    gast, names, source = Lazy("gast"), Lazy("autograph.names"), Lazy("autograph.source")
+    context, pipeline = Lazy("autograph.passes.context"), Lazy("autograph.passes.pipeline")
 
 STAGED, STATIC, PYTHON = "staged", "static", "python"
 _REGIONS = {"cond": "both ways recorded", "while": "a loop in the graph", "for": "a loop in the graph",
@@ -154,13 +159,13 @@ def refusals(python: types.FunctionType) -> list[ConversionRefused]:
     except ConversionRefused as refusal:
         first = refusal
     found = [first]
-    source = source_of(python)
-    tree = source.node
-    names = Names(names_in(source.definition))
-    context = Context(lambda name: resolve(python, name), MISSING, source.file, "ag", names)
+    of_user = source.source_of(python)
+    tree = of_user.node
+    fresh = names.Names(names.names_in(of_user.definition))
+    around = context.Context(lambda name: resolve(python, name), MISSING, of_user.file, "ag", fresh)
     while len(found) < _MOST_REFUSALS and found[-1].span is not None and _without(tree, found[-1].span):
         try:
-            convert_function(tree, context)
+            pipeline.convert_function(tree, around)
             break
         except ConversionRefused as refusal:
             if refusal.span == found[-1].span:
@@ -203,10 +208,10 @@ class _Statements:
     """The statements of a function, with the lines that belong to each alone."""
 
     def __init__(self, python: types.FunctionType) -> None:
-        source = source_of(python)
-        self.file, self.name, self.lines = source.file, python.__code__.co_name, source.text.splitlines()
-        self.first = source.line
-        definition = source.definition
+        found = source.source_of(python)
+        self.file, self.name, self.lines = found.file, python.__code__.co_name, found.text.splitlines()
+        self.first = found.line
+        definition = found.definition
         body = definition.body if isinstance(definition.body, list) else [definition.body]
         self.all: list[tuple[ast.AST, int, int]] = list(_flat(body))
         self.last = definition.end_lineno or definition.lineno

@@ -8,17 +8,41 @@ equal tree of the same classes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import optree
+from runtime.lazy import Lazy
 
 NAMESPACE = "autograph"
-# Sorting the keys of dicts would change the order in which Python code sees them.  The setting is
-# optree's, per namespace, so entering it for good changes nothing for other users of optree.
-_ordered = optree.dict_insertion_ordered(True, namespace=NAMESPACE)
-_ordered.__enter__()
+_containers: list[tuple[type, Callable[[Any], Any], Callable[[Any, Any], Any]]] = []
+_kept: list[object] = []
 
-Structure = optree.PyTreeSpec
+
+def _prepare(library: Any) -> None:
+    """Sorting the keys of dicts would change the order in which Python code sees them.
+
+    The setting is optree's, per namespace, so entering it for good changes nothing for others who use it.
+    """
+    ordered = library.dict_insertion_ordered(True, namespace=NAMESPACE)
+    ordered.__enter__()
+    _kept.append(ordered)
+    for kind, parts, build in _containers:
+        library.register_pytree_node(kind, parts, build, namespace=NAMESPACE)
+
+
+if TYPE_CHECKING:
+    import optree
+
+    Structure = optree.PyTreeSpec
+else:
+    optree = Lazy("optree", _prepare)
+
+
+def container(kind: type, parts: Callable[[Any], Any], build: Callable[[Any, Any], Any]) -> None:
+    """Make a class one of the containers."""
+    if _kept:
+        optree.register_pytree_node(kind, parts, build, namespace=NAMESPACE)
+    else:
+        _containers.append((kind, parts, build))
 
 
 def flatten(tree: Any) -> tuple[list[Any], Structure]:

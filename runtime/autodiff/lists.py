@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import optree
-
 from runtime import tree
 from runtime.autodiff.box import any_box
 from runtime.autodiff.dispatch import call_function, call_ufunc
@@ -36,9 +34,4 @@ class FollowedList(list[Any]):
         return list, (list(self),)
 
 
-optree.register_pytree_node(
-    FollowedList,
-    lambda x: (list(x), None),
-    lambda _, items: list(items),
-    namespace=tree.NAMESPACE,
-)
+tree.container(FollowedList, lambda x: (list(x), None), lambda _, items: list(items))

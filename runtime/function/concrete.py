@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from runtime import tree
 from runtime.config import settings
 from runtime.errors import GuardError, SignatureError
 from runtime.execute.cupy_executor import load_cupy
 from runtime.execute.loader import load
-from runtime.execute.native.executor import NativeFunction, NativeLoops, worthwhile
-from runtime.execute.native.kinds import Unlowered
 from runtime.execute.plan import PlanSource
 from runtime.execute.python_source import plan_source
 from runtime.function.accounts import guard_changes, holds
@@ -25,6 +23,7 @@ from runtime.function.signature import Signature, argument_type, show
 from runtime.function.spec import TensorSpec
 from runtime.ir.graph import Graph
 from runtime.ir.text import print_graph
+from runtime.lazy import Lazy
 from runtime.trace.record import Guard, Note, TraceResult
 from runtime.types import (
     ArrayType,
@@ -37,6 +36,11 @@ from runtime.types import (
     WeakType,
     describes,
 )
+
+if TYPE_CHECKING:
+    from runtime.execute.native import executor, kinds
+else:
+    executor, kinds = Lazy("runtime.execute.native.executor"), Lazy("runtime.execute.native.kinds")
 
 MISTAKE = "lowering it failed"
 _TYPES = (ArrayType, WeakType, TupleType, ObjectType, StaticType, UnboundType, MaybeUnbound)
@@ -78,29 +82,29 @@ class ConcreteFunction:
         return load_cupy(self.plan) if self.device == "cuda" else load(self.plan)
 
     @functools.cached_property
-    def native(self) -> NativeFunction | NativeLoops | None:
+    def native(self) -> executor.NativeFunction | executor.NativeLoops | None:
         """The graph, or its loops, as machine code; None where nothing is (see `not_native`)."""
         if self.device != "cpu" or settings.executor == "numpy":
             self.not_native = "the setting executor" if self.device == "cpu" else "it runs on the GPU"
-        elif settings.executor == "auto" and not worthwhile(self.graph):
+        elif settings.executor == "auto" and not executor.worthwhile(self.graph):
             self.not_native = "there is no loop in it"
         else:
             try:
                 return self._lowered()
-            except Unlowered as reason:
+            except kinds.Unlowered as reason:
                 self.not_native = self.not_native or str(reason)
             except Exception as problem:  # a mistake of ours: the plan does it right, only slower
                 self.not_native = f"{MISTAKE}: {type(problem).__name__}: {problem}"
         return None
 
-    def _lowered(self) -> NativeFunction | NativeLoops:
+    def _lowered(self) -> executor.NativeFunction | executor.NativeLoops:
         try:
-            return NativeFunction(self.graph, lambda: self.run_plan)
-        except Unlowered as reason:
+            return executor.NativeFunction(self.graph, lambda: self.run_plan)
+        except kinds.Unlowered as reason:
             self.not_native = str(reason)
-            if not worthwhile(self.graph):
+            if not executor.worthwhile(self.graph):
                 raise
-            return NativeLoops(self.graph)
+            return executor.NativeLoops(self.graph)
 
     @functools.cached_property
     def executable(self) -> Callable[..., Any]:

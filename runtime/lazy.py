@@ -1,0 +1,39 @@
+"""Modules that are loaded when they are first used, so that `import autograph` takes little time.
+
+In: the name of a module.  Out: a stand-in, whose attributes are the module's.
+What always holds: whoever imports so writes the same import for type checkers, which run nothing; so every
+import can still be read at the top of a file.  Loading is Python's own, with its locks.
+
+    if TYPE_CHECKING:
+        from runtime.execute.native import executor
+    else:
+        executor = Lazy("runtime.execute.native.executor")
+"""
+from __future__ import annotations
+
+import importlib
+import threading
+from collections.abc import Callable
+from typing import Any
+
+_lock = threading.RLock()
+
+
+class Lazy:
+    """Stands for a module.  `ready` is called with it once it is loaded, before anybody uses it here."""
+
+    def __init__(self, name: str, ready: Callable[[Any], object] | None = None) -> None:
+        self.__name__ = name
+        self._ready = ready
+
+    def __getattr__(self, attribute: str) -> Any:
+        module = importlib.import_module(self.__name__)
+        if self._ready is not None:
+            with _lock:  # who comes second waits until it is ready
+                if self._ready is not None:
+                    self._ready(module)
+                    self._ready = None
+        value = getattr(module, attribute)
+        if isinstance(value, type) or callable(value):
+            self.__dict__[attribute] = value  # the next time without a detour
+        return value
