@@ -263,7 +263,11 @@ def _load(trace: Trace, x: Traced, name: str, claim: Type) -> Any:
 def _looked_up(trace: Trace, x: Traced, name: str) -> None:
     """An attribute was read at run time, which may have run code of the user's."""
     cls, example = known_class(x), x._facts.example
-    if cls is Cell or isinstance(example, (types.ModuleType, types.FunctionType)):
+    if cls is Cell or isinstance(example, types.FunctionType):
+        return
+    if isinstance(example, types.ModuleType):
+        if name not in example.__dict__:  # the module's own __getattr__ made it up
+            trace.heap.unknown_call()
         return
     if isinstance(example, type):
         found = inspect.getattr_static(example, name, _MISSING)
