@@ -180,7 +180,8 @@ def _unrolled(
     while True:
         # a list may grow meanwhile; what happens when a dict does is for Python to say
         found = sequence if sequence is not None else items.known_items(trace, iterable)
-        if found is None or at > max(trace.unroll_limit, limit) or first is not None and len(found) != len(first):
+        changed = found is None or first is not None and len(found) != len(first)
+        if found is None or changed or at > max(trace.unroll_limit, limit):
             raise _Stage
         if at >= len(found):
             return carry

@@ -1,8 +1,8 @@
 """`input_signature`: what was promised of the arguments, in trees, and the check that a call keeps it.
 
 In: what the user wrote per argument (a `TensorSpec`, a trace type, a value, or a tuple, list or dict of
-these), and the arguments of a call.  Out: a `Promise`: the signature to trace for, the arguments as examples in
-which only what was promised is known, and guards for what lies inside lists and dicts.
+these), and the arguments of a call.  Out: a `Promise`: the signature to trace for, the arguments as examples
+in which only what was promised is known, and guards for what lies inside lists and dicts.
 What always holds: a trace made for a promise serves no call that breaks it.
 """
 

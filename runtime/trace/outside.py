@@ -65,8 +65,9 @@ def _lasting(value: Any) -> bool:
 
 
 def _named(value: Any) -> bool:
-    """Whether a value is one of the things that programs define: functions, our own kind too, classes, modules."""
-    return isinstance(value, (types.FunctionType, type, types.ModuleType)) or hasattr(type(value), "python_function")
+    """Whether a value is what programs define: a function, of our own kind too, a class, a module."""
+    plain = isinstance(value, (types.FunctionType, type, types.ModuleType))
+    return plain or hasattr(type(value), "python_function")
 
 
 def _varying(trace: Trace, value: Any, path: Path) -> Type | None:

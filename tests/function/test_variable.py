@@ -35,7 +35,8 @@ def in_order(x):
 def operators(x):
     return (V + x, x - V, V @ x, -V, V ** 2, V > x, V == x, abs(V), V[0] // 2, V.sum(), V.shape, V.dtype,
             len(V), np.stack([V, x]), np.concatenate((V, V)), np.dot(V, x), np.where(V > 0, V, x), list(V),
-            float(V[0]), V.T.shape, np.asarray(V) + 1, np.sum(V), 1.0 in V, V.mean(axis=0), np.maximum(V, x), sum(V))
+            float(V[0]), V.T.shape, np.asarray(V) + 1, np.sum(V), 1.0 in V,
+            V.mean(axis=0), np.maximum(V, x), sum(V))
 
 
 def loops(n):
@@ -77,7 +78,8 @@ def passed(v, x):
 
 
 PROGRAMS = [(accumulate, (np.ones(3),)), (in_order, (np.arange(3.0),)), (operators, (np.arange(3.0),)),
-            (loops, (np.int64(6),)), (loops, (4,)), (augmented, (np.ones(3),)), (conditions, (np.float64(2.0),))]
+            (loops, (np.int64(6),)), (loops, (4,)), (augmented, (np.ones(3),)),
+            (conditions, (np.float64(2.0),))]
 
 
 @pytest.mark.parametrize("program,args", PROGRAMS, ids=[f"{p.__name__}-{type(a[0])}" for p, a in PROGRAMS])
