@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from runtime.execute.native.arrays import create, dense, load, plus, store, times
+from runtime.execute.native.arrays import create, dense, load, memory, plus, store, times
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.floats import ARITHMETIC, ORDERED, cast
 from runtime.execute.native.integers import compare_ints, shift
@@ -24,6 +24,7 @@ from runtime.execute.native.state import State
 from runtime.execute.native.ufunc_loops import inner_loop
 from runtime.execute.native.values import UNKNOWN, Arr, Lazy, Num, Val, one
 
+VECTOR = 64  # bytes worked on at once
 INTEGER = {"add": "add", "sub": "sub", "mul": "mul"}
 ROUNDING = {
     "sqrt": "sqrt",
@@ -33,6 +34,10 @@ ROUNDING = {
     "rint": "rint",
     "fabs": "fabs",
 }
+
+
+class Scattered(Exception):
+    """Neighbouring elements do not lie side by side: they are worked on one by one."""
 
 
 def is_array(x: Val) -> bool:
@@ -47,7 +52,7 @@ def as_lazy(e: Emitter, x: Val, kind: Scalar) -> Lazy:
         if len(x.members) != 1:
             raise Unlowered("a number of two kinds with an array")
         number = cast(e, x, kind)
-        return Lazy(kind, (), lambda _: number, ())
+        return Lazy(kind, (), lambda _: one(kind, e.splat(kind.llvm, number.text)), ())
     if isinstance(x, Arr):
         source = x
         x = Lazy(source.element, source.dims, lambda indices: element_at(e, source, indices), (source,), True)
@@ -61,7 +66,13 @@ def as_lazy(e: Emitter, x: Val, kind: Scalar) -> Lazy:
 
 def element_at(e: Emitter, a: Arr, indices: Sequence[str]) -> Num:
     """The element of an array at these indices, which are in range."""
-    return load(e, a.element, located(e, a, indices))
+    kind, at = a.element, located(e, a, indices)
+    if e.lanes == 1 or e.along not in indices:
+        return one(kind, e.splat(kind.llvm, load(e, kind, at).text))
+    if indices[-1] != e.along or a.strides[-1] != str(a.dtype.itemsize):
+        raise Scattered
+    value = e.load(f"load {e.wide(memory(kind))}, ptr {at}, align 1")
+    return one(kind, e.op(f"icmp ne {e.wide('i8')} {value}, zeroinitializer") if kind.kind == "b" else value)
 
 
 def located(e: Emitter, a: Arr, indices: Sequence[str]) -> str:
@@ -84,7 +95,7 @@ def converted(e: Emitter, x: Num, kind: Scalar) -> Num:
         raise Unlowered(f"a cast of {source.dtype} elements to {kind.dtype}")
     else:
         how = "sext" if source.kind == "i" else "zext"
-    return one(kind, e.op(f"{how} {source.llvm} {x.text} to {kind.llvm}"))
+    return one(kind, e.op(f"{how} {e.wide(source.llvm)} {x.text} to {e.wide(kind.llvm)}"))
 
 
 def common_dims(e: Emitter, parts: Sequence[Lazy]) -> tuple[str, ...]:
@@ -177,7 +188,7 @@ def kind_of(x: Val) -> Scalar:
 
 def binary(e: Emitter, op: str, x: Num, y: Num) -> str:
     """One element of an operator."""
-    kind, t = x.scalar, x.llvm
+    kind, t = x.scalar, e.wide(x.llvm)
     if op in COMPARISONS:
         if kind.kind == "f":
             return e.op(f"fcmp {ORDERED[op]} {t} {x.text}, {y.text}")
@@ -189,6 +200,8 @@ def binary(e: Emitter, op: str, x: Num, y: Num) -> str:
     if kind.kind in "iu" and op in INTEGER:
         return e.op(f"{INTEGER[op]} {t} {x.text}, {y.text}")
     if kind.kind in "iu" and op in ("lshift", "rshift"):
+        if e.lanes > 1:
+            raise Scattered
         return shift(e, op, x, y).text
     raise Unlowered(f"the operator {op} on arrays of {kind.dtype}")
 
@@ -205,25 +218,33 @@ def power(state: State, a: Val, b: Val) -> Lazy:
         raise Unlowered("a power of an array")
     kind = kind_of(a)
     part = as_lazy(state.e, a, kind)
-    return combined(state.e, [part], kind, lambda x: state.e.op(f"fmul {x.llvm} {x.text}, {x.text}"))
+    e = state.e
+    return combined(e, [part], kind, lambda x: e.op(f"fmul {e.wide(x.llvm)} {x.text}, {x.text}"))
 
 
 def unary(state: State, op: str, a: Val) -> Lazy:
     """`op a`; op: neg, pos, abs, invert, or a function that rounds."""
     e, kind = state.e, kind_of(a)
     part = as_lazy(e, a, kind)
-    if op in ROUNDING and kind.kind == "f":
-        name = f"llvm.{ROUNDING[op]}.f{kind.bits}"
-        return combined(e, [part], kind, lambda x: e.call(x.llvm, name, (x.llvm, x.text)))
+    if kind.kind == "f" and (op in ROUNDING or op == "abs"):
+        name = "fabs" if op == "abs" else ROUNDING[op]
+        return combined(e, [part], kind, lambda x: intrinsic(e, name, x))
     if kind.kind == "f" and op == "neg":
-        return combined(e, [part], kind, lambda x: e.op(f"fneg {x.llvm} {x.text}"))
-    if kind.kind == "f" and op == "abs":
-        return combined(
-            e, [part], kind, lambda x: e.call(x.llvm, f"llvm.fabs.f{kind.bits}", (x.llvm, x.text))
-        )
+        return combined(e, [part], kind, lambda x: e.op(f"fneg {e.wide(x.llvm)} {x.text}"))
     if kind.kind in "iu" and op == "neg":
-        return combined(e, [part], kind, lambda x: e.op(f"sub {x.llvm} 0, {x.text}"))
+        return combined(e, [part], kind, lambda x: e.op(f"sub {e.wide(x.llvm)} {zero_of(e)}, {x.text}"))
     raise Unlowered(f"{op} of an array of {kind.dtype}")
+
+
+def zero_of(e: Emitter) -> str:
+    """Zero in all lanes."""
+    return "0" if e.lanes == 1 else "zeroinitializer"
+
+
+def intrinsic(e: Emitter, name: str, x: Num) -> str:
+    """A function of one float that LLVM knows."""
+    bits, t = x.scalar.bits, e.wide(x.llvm)
+    return e.call(t, f"llvm.{name}.{f'v{e.lanes}' if e.lanes > 1 else ''}f{bits}", (t, x.text))
 
 
 def by_inner_loop(state: State, ufunc: np.ufunc, args: Sequence[Val]) -> Arr:
@@ -341,30 +362,72 @@ def apart(e: Emitter) -> Iterator[None]:
 
 
 def fill(e: Emitter, target: Arr, value: Lazy) -> None:
-    """Store every element."""
-    element = spread(value, len(target.dims))
+    """Store every element, several at once where they lie side by side."""
     watching, e.watch = e.watch, False  # what is stored is computed: no flag is lost
+    e.flush()
+    dtypes = [target.dtype, value.kind.dtype, *(a.dtype for a in value.leaves)]
+    lanes = VECTOR // max(d.itemsize for d in dtypes)
+    beside = bool(target.dims) and target.strides[-1] == str(target.dtype.itemsize)
+    mark = e.mark()
+    try:
+        store_all(e, target, value, lanes if beside and lanes > 1 else 1)
+    except Scattered:
+        e.lanes, e.along = 1, ""
+        e.rollback(mark)
+        store_all(e, target, value, 1)
+    e.watch = watching
+    e.version += 1
+
+
+def store_all(e: Emitter, target: Arr, value: Lazy, lanes: int) -> None:
+    """Loops over all elements; along the last axis `lanes` at once, and the rest one by one."""
+    element, last = spread(value, len(target.dims)), len(target.dims) - 1
+
+    def put(indices: list[str]) -> None:
+        found = element(indices)
+        at = located(e, target, indices)
+        if e.lanes == 1:
+            store(e, target.element, at, found)
+            return
+        text, kind = found.text, target.element
+        if kind.kind == "b":
+            text = e.op(f"zext {e.wide('i1')} {text} to {e.wide('i8')}")
+        e.line(f"store {e.wide(memory(kind))} {text}, ptr {at}, align 1{e.tags[1]}")
+        e.version += 1
 
     def loops(indices: list[str]) -> None:
         axis = len(indices)
-        if axis == len(target.dims):
-            store(e, target.element, located(e, target, indices), element(indices))
-            return
-        head, body, out = e.block("each"), e.block("element"), e.block("done")
-        before = e.here
-        e.jump(head)
-        e.start(head)
-        k = e.phi(head, "i64")
-        e.branch(e.effect(f"icmp slt i64 {k.name}, {target.dims[axis]}"), body, out)
-        e.start(body)
-        with e.scope():
-            loops([*indices, k.name])
-            step = e.effect(f"add nuw nsw i64 {k.name}, 1")
-            k.ways = [("0", before.label), (step, e.here.label)]
-            e.jump(head)
-        e.start(out)
+        if axis > last:
+            put(indices)
+        elif axis < last or lanes == 1 or (target.dims[axis].isdigit() and int(target.dims[axis]) < lanes):
+            counted(e, "0", target.dims[axis], 1, lambda k: loops([*indices, k]))
+        else:
+            size = target.dims[axis]
+            whole = str(int(size) // lanes * lanes) if size.isdigit() else e.op(f"and i64 {size}, {-lanes}")
+            e.lanes = lanes
+            counted(e, "0", whole, lanes, lambda k: loops_along([*indices, k], k))
+            e.lanes, e.along = 1, ""
+            counted(e, whole, size, 1, lambda k: put([*indices, k]))
 
-    e.flush()
+    def loops_along(indices: list[str], k: str) -> None:
+        e.along = k
+        put(indices)
+
     loops([])
-    e.watch = watching
-    e.version += 1
+
+
+def counted(e: Emitter, start: str, stop: str, step: int, body: Callable[[str], None]) -> None:
+    """A loop whose index goes from start to stop."""
+    head, inside, out = e.block("each"), e.block("element"), e.block("done")
+    before = e.here
+    e.jump(head)
+    e.start(head)
+    k = e.phi(head, "i64")
+    e.branch(e.effect(f"icmp slt i64 {k.name}, {stop}"), inside, out)
+    e.start(inside)
+    with e.scope():
+        body(k.name)
+        following = e.effect(f"add nuw nsw i64 {k.name}, {step}")
+        k.ways = [(start, before.label), (following, e.here.label)]
+        e.jump(head)
+    e.start(out)

@@ -71,6 +71,7 @@ class Emitter:
     when: a condition under which the code that is being written counts (its result is picked by a select
     later); checks are made under it.  watch: whether floating point flags matter in this function.
     outside: whether C functions are called, which may flag in the x87 unit as well.
+    lanes: how many neighbouring elements an instruction works on; along: the index that counts them.
     tags: what is said of the aliasing of reads and of writes.
     pending: whether a check has failed that need not be acted on at once.  version: changes when memory does.
     """
@@ -90,6 +91,8 @@ class Emitter:
         self.version = 0
         self.tags = ("", "")
         self.metadata: list[str] = []
+        self.lanes = 1
+        self.along = ""
         self._count = 0
 
     def reachable(self) -> bool:
@@ -165,6 +168,20 @@ class Emitter:
             now = self.effect(f"call i32 @autograph_fetestexcept(i32 {FLAGS})")
             before = self.effect("load i32, ptr %raised")
             self.line(f"store i32 {self.effect(f'or i32 {before}, {now}')}, ptr %raised")
+
+    def wide(self, llvm: str) -> str:
+        """The type of as many as are worked on at once."""
+        return llvm if self.lanes == 1 else f"<{self.lanes} x {llvm}>"
+
+    def splat(self, llvm: str, value: str) -> str:
+        """One value in all lanes."""
+        if self.lanes == 1:
+            return value
+        if not value.startswith("%"):
+            return f"splat ({llvm} {value})"
+        wide = self.wide(llvm)
+        first = self.op(f"insertelement {wide} poison, {llvm} {value}, i32 0")
+        return self.op(f"shufflevector {wide} {first}, {wide} poison, <{self.lanes} x i32> zeroinitializer")
 
     # ------------------------------------------------------------------ conditions
     def both(self, a: str, b: str) -> str:
