@@ -39,7 +39,7 @@ def cond(
     known = bool(pred) if trace is None else trace.protocol.truth(pred)
     if trace is None or known is not None:
         return true_fn(*operands) if known else false_fn(*operands)
-    names = hints.names_stored(trace.generated_frame())
+    names = hints.names_stored(trace.generated_frame()) or hints.names_kept(true_fn, false_fn)
     mark = trace.mark()
     try:
         return regions.staged_cond(

@@ -69,3 +69,23 @@ def names_stored(frame: types.FrameType | None) -> tuple[str, ...]:
         return ()
     found = _stores(frame.f_code).get(frame.f_lasti, ())
     return tuple(n for n in found if n.isidentifier()) if all(n.isidentifier() for n in found) else ()
+
+
+@functools.lru_cache(maxsize=4096)
+def _kept(code: types.CodeType) -> tuple[str, ...]:
+    """The names of the parameters that a function returns as they came in; empty when it does anything else."""
+    names: list[str] = []
+    for step in dis.get_instructions(code):
+        if step.opname in ("LOAD_FAST", "LOAD_FAST_BORROW"):
+            names.append(step.argval)
+        elif step.opname in ("LOAD_FAST_LOAD_FAST", "LOAD_FAST_BORROW_LOAD_FAST_BORROW"):
+            names += step.argval
+        elif step.opname not in ("RESUME", "CACHE", "BUILD_TUPLE", "RETURN_VALUE"):
+            return ()
+    return tuple(names)
+
+
+def names_kept(*arms: object) -> tuple[str, ...]:
+    """What the results of arms are called, from the one that leaves them all as they were, if any."""
+    found = (_kept(code) for code in (getattr(arm, "__code__", None) for arm in arms) if code is not None)
+    return next(filter(None, found), ())
