@@ -61,7 +61,7 @@ class Source:
 class _File:
     """A parsed file: for (name, first line) the functions there, each with the class that it stands in.
 
-    nonlocals: for the first line of each function, the names declared nonlocal in the outermost function there.
+    nonlocals: for the first line of each function, names declared nonlocal in the outermost function there.
     imports: the names that the module itself imports.
     """
 
@@ -109,7 +109,9 @@ def _too_deep(span: Span) -> ConversionRefused:
 
 
 def _find(function: types.FunctionType) -> tuple[FunctionNode, list[str], frozenset[str]] | None:
-    """The function's node, its file's lines and the names rebound around it, if the node compiles to the function's code."""
+    """The function's node, its file's lines and the names rebound around it.
+
+    None where the node doesn't compile to the function's code."""
     code = function.__code__
     file = _parsed(code.co_filename, function.__globals__)
     if file is None:

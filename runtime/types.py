@@ -228,8 +228,9 @@ def _harmless(entry: tuple[str, Any]) -> bool:
 
 _NAMEDTUPLES: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
 _NAMEDTUPLE_OWN = frozenset({
-    "__doc__", "__module__", "__slots__", "__match_args__", "__annotations__", "__orig_bases__", "_fields", "_field_defaults",
-    "__annotate__", "__annotate_func__", "__annotations_cache__", "__firstlineno__", "__static_attributes__", "__replace__",
+    "__doc__", "__module__", "__slots__", "__match_args__", "__annotations__", "__orig_bases__", "_fields",
+    "_field_defaults", "__annotate__", "__annotate_func__", "__annotations_cache__", "__firstlineno__",
+    "__static_attributes__", "__replace__",
 })  # fmt: skip
 
 

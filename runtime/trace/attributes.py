@@ -171,7 +171,8 @@ def _class_attr(trace: Trace, x: Traced, cls: type, name: str, found: Any) -> An
         if not _guard_method(trace, x, cls, name, found):
             return _load(trace, x, name, OBJECT)
         function = trace.constant(found.__func__)
-        return function if isinstance(found, staticmethod) else types.MethodType(function, trace.constant(cls))
+        owner = trace.constant(cls)
+        return function if isinstance(found, staticmethod) else types.MethodType(function, owner)
     if found is _MISSING or hasattr(type(found), "__get__"):
         return _load(trace, x, name, OBJECT)
     if trace.heap.is_stale(x._facts.identity, "attr", name):

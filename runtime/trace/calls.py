@@ -83,7 +83,7 @@ def call(trace: Trace, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
         target = example
     elif isinstance(f, Tensor):
         return run_time_call(trace, f, args, kwargs)
-    if isinstance(target, types.MethodType) and (isinstance(target.__self__, (Traced, tuple)) or is_static(target.__self__)):
+    if isinstance(target, types.MethodType) and _is_trace_value(target.__self__):
         return call(trace, target.__func__, (target.__self__, *args), kwargs)
     if getattr(type(target), "runs_on_trace_values", False):
         return target(*args, **kwargs)
@@ -340,8 +340,15 @@ def instantiate(trace: Trace, handle: Any, cls: type, args: tuple[Any, ...], kwa
         return run_time_call(trace, handle, args, kwargs)
 
 
+def _is_trace_value(x: Any) -> bool:
+    """Whether `x` belongs to the trace; if not, it is an object of the outside world, a random stream for one."""
+    return isinstance(x, (Traced, tuple)) or is_static(x)
+
+
 def _traceable(x: Any) -> types.FunctionType | None:
-    """The function inside one of our own callables (asked of its class: a user's object may make up attributes)."""
+    """The function inside one of our own callables.
+
+    Asked of its class: an object of the user's may make up attributes."""
     inner = x.python_function if hasattr(type(x), "python_function") else None
     return inner if isinstance(inner, types.FunctionType) else None
 

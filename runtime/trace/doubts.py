@@ -29,7 +29,8 @@ _DEPTH = 4
 _READING = frozenset({"builtins", "math", "cmath"})
 _CHANGING = frozenset({"_operator", "_heapq", "_bisect", "_random", "_collections", "itertools", "time"})
 _DANGEROUS = frozenset({
-    "setattr", "delattr", "getattr", "exec", "eval", "compile", "__import__", "next", "input", "globals", "locals", "vars",
+    "setattr", "delattr", "getattr", "exec", "eval", "compile", "__import__", "next", "input", "globals",
+    "locals", "vars",
 })  # fmt: skip
 
 

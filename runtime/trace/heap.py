@@ -23,7 +23,7 @@ ANY = "<any key>"
 
 
 class Namespace:
-    """Takes the place of `dict` as the class of a module's globals: a dict that the program writes to is none."""
+    """Stands for the class of a module's globals: a dict that the program writes to is taken for none."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,6 +117,25 @@ class Heap:
 
     def written(self, who: Identity, kind: str, key: Any) -> None:
         """A write at `key` (ANY: some key): forget it in every object that may be the same one."""
+        if who.fresh and who not in self.escaped:  # no other handle stands for it: the common case, kept quick
+            for place in [p for p in self.entries if p[0] is who and p[1] == kind]:
+                if key is ANY or place[2] == key:
+                    del self.entries[place]
+            if key is ANY:
+                self.sizes.pop(who, None)
+                self.complete.discard(who)
+        else:
+            self._written_anywhere(who, kind, key)
+        if not who.fresh:
+            self.stale.add((who.cls, kind, key))
+        self._happened("written", (who, kind, key))
+        if kind == "attr" and who.cls in (types.ModuleType, None) and not who.fresh:
+            self._other_name(Identity(Namespace), "item", key)
+        elif kind == "item" and who.cls is Namespace:
+            self._other_name(Identity(types.ModuleType), "attr", key)
+
+    def _written_anywhere(self, who: Identity, kind: str, key: Any) -> None:
+        """Forget the place in all objects that may be this one."""
         for place in [p for p in self.entries if p[1] == kind and (key is ANY or p[2] == key)]:
             if place[0] is who or self.may_alias(place[0], who):
                 del self.entries[place]
@@ -127,13 +146,6 @@ class Heap:
         }
         self.sizes = {o: n for o, n in self.sizes.items() if o not in touched}
         self.complete -= touched
-        if not who.fresh:
-            self.stale.add((who.cls, kind, key))
-        self._happened("written", (who, kind, key))
-        if kind == "attr" and who.cls in (types.ModuleType, None) and not who.fresh:
-            self._other_name(Identity(Namespace), "item", key)
-        elif kind == "item" and who.cls is Namespace:
-            self._other_name(Identity(types.ModuleType), "attr", key)
 
     def _other_name(self, who: Identity, kind: str, key: Any) -> None:
         """A module's attributes are the items of its globals: what writes the one writes the other."""

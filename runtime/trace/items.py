@@ -260,7 +260,8 @@ def set_item(trace: Trace, x: Traced, key: Any, value: Any) -> None:
 def del_item(trace: Trace, x: Traced, key: Any) -> None:
     """`del x[key]`."""
     if x._facts.identity.cls is Namespace:
-        raise Untraceable("a global is deleted", span=trace.span(), why="what it means afterwards is for Python to say")
+        why = "what it means afterwards is for Python to say"
+        raise Untraceable("a global is deleted", span=trace.span(), why=why)
     trace.emit("py.delitem", [trace.receiver(x), key])
     trace.heap.written(x._facts.identity, "item", ANY)
     doubt(trace, x)

@@ -58,7 +58,7 @@ def read(trace: Trace, holder: Traced, kind: str, key: Any, value: Any) -> Any:
 
 
 def _lasting(value: Any) -> bool:
-    """Whether a value is of a kind that programs hardly ever exchange, so that it is checked, not read anew."""
+    """Whether a value is of a kind that programs hardly ever exchange: it is checked, not read anew."""
     if opaque(type(value)):
         return False
     return trusted(value) or _named(value)
@@ -106,9 +106,10 @@ def changes(trace: Trace, path: Path) -> bool:
 
 
 def guard_namedtuple(trace: Trace, cls: type) -> None:
-    """The methods and constants of a namedtuple's class stay what they are: Python finds them while tracing."""
+    """The methods and constants of a namedtuple's class stay as they are: they are found while tracing."""
     if not is_namedtuple(cls, again=True):
-        raise Untraceable(f"{cls.__qualname__} was given attributes that tuples don't have", span=trace.span())
+        what = f"{cls.__qualname__} was given attributes that tuples don't have"
+        raise Untraceable(what, span=trace.span())
     for name, value in named_extras(cls).items():
         path = Path((cls,)) / ("attr", name)
         if isinstance(value, classmethod):

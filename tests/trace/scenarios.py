@@ -44,7 +44,7 @@ class See:
         if isinstance(v, BaseException):
             kinds = [c.__name__ for c in type(v).__mro__ if c.__module__ == "builtins"]
             return "raised", kinds[0], str(v)
-        if isinstance(v, (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, ag.PolymorphicFunction)):
+        if isinstance(v, _NAMED):
             return "named", v.__name__
         if isinstance(v, np.ndarray):
             return name, str(v.dtype), v.shape, repr(v.tolist()), self._one(v)
@@ -52,8 +52,8 @@ class See:
             return name, *map(self._snap, v)
         if isinstance(v, (list, dict, set)):
             again = id(v) in self._seen
-            inner = [] if again else [*v.items()] if isinstance(v, dict) else sorted(v) if isinstance(v, set) else v
-            return name, self._one(v), [self._snap(i) for i in inner]
+            inner: Any = v.items() if isinstance(v, dict) else sorted(v) if isinstance(v, set) else v
+            return name, self._one(v), [] if again else [self._snap(i) for i in inner]
         if hasattr(v, "__dict__"):
             again = id(v) in self._seen
             return name, self._one(v), [] if again else [(k, self._snap(i)) for k, i in vars(v).items()]
@@ -63,6 +63,7 @@ class See:
         return self._seen.setdefault(id(v), (len(self._seen), v))[0]
 
 
+_NAMED = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, ag.PolymorphicFunction)
 Scenario = Callable[[Any, See], None]
 
 
@@ -77,7 +78,7 @@ def play(scenario: Scenario, function: Callable[..., Any]) -> list[Any]:
 
 
 def check(scenario: Scenario, *, plain: bool = False) -> list[ag.PolymorphicFunction[Any, Any]]:
-    """The scenario observes the same either way; unless `plain`, no call was left to plain Python as a whole."""
+    """The scenario observes the same either way; unless `plain`, no call was left to Python as a whole."""
     made: list[Any] = []
 
     def function(f: Any) -> Any:
@@ -89,3 +90,9 @@ def check(scenario: Scenario, *, plain: bool = False) -> list[ag.PolymorphicFunc
         assert a == b
     assert plain or not [record.plain for f in made for record in f.traces if record.plain]
     return made
+
+
+def scenarios(names: dict[str, Any]) -> list[Scenario]:
+    """The functions of a module that take (function, see)."""
+    codes = [(f, getattr(f, "__code__", None)) for f in names.values()]
+    return [f for f, code in codes if code is not None and code.co_varnames[:2] == ("function", "see")]

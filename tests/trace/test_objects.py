@@ -1,4 +1,4 @@
-"""Lists, dicts and objects under ag.function: every way to reach and change them gives what plain Python gives."""
+"""Lists, dicts and objects: every way to reach and change them does what it does in plain Python."""
 from __future__ import annotations
 
 import collections
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
-from tests.trace.scenarios import See, check
+from tests.trace.scenarios import See, check, scenarios
 
 V1, V2 = np.float64(1), np.float64(2)
 
@@ -488,7 +488,7 @@ def attributes_made_up_by_a_callable(function: Any, see: See) -> None:
 
 
 shared: Any = 1
-SCENARIOS = [v for v in list(globals().values()) if getattr(v, "__code__", None) and v.__code__.co_varnames[:2] == ("function", "see")]
+SCENARIOS = scenarios(globals())
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.__name__)

@@ -1,4 +1,4 @@
-"""What lies outside the call: globals, captured variables, modules, defaults; changed between calls and inside them."""
+"""What lies outside the call (globals, captured variables, modules) changed between calls and inside them."""
 from __future__ import annotations
 
 import functools
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
-from tests.trace.scenarios import See, check
+from tests.trace.scenarios import See, check, scenarios
 
 V1, V2 = np.float64(1), np.float64(2)
 me = sys.modules[__name__]
@@ -118,7 +118,7 @@ def captured_by_several(function: Any, see: See) -> None:
 
 
 def defaults_and_code_are_exchanged(function: Any, see: See) -> None:
-    def inner(x, k=[1]):  # noqa: B006
+    def inner(x, k=[1]):
         k[0] += 1
         return x + k[0]
 
@@ -237,7 +237,7 @@ def random_streams(function: Any, see: See) -> None:
         see.run(f, x, np.random.default_rng(7))
 
 
-SCENARIOS = [v for v in list(globals().values()) if getattr(v, "__code__", None) and v.__code__.co_varnames[:2] == ("function", "see")]
+SCENARIOS = scenarios(globals())
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.__name__)
@@ -278,7 +278,7 @@ def patched(x: Any) -> Any:
 @ag.do_not_convert
 def patch(n: int) -> None:
     global patched
-    patched = lambda x: n  # noqa: E731
+    patched = lambda x: n
     Patched.method = lambda self: n  # type: ignore[assignment,method-assign]
 
 
