@@ -38,12 +38,14 @@ class Store:
     """What an array's boxes share.
 
     value: the present value, bare or followed.  memory: an array of the user's that shows each write.
-    shared: the bare array may be held by others, so a write makes a new one."""
+    shared: the bare array may be held by others, so a write makes a new one.  alone: no other argument
+    of the call shares the memory, so that a write can't be missed there."""
 
     value: Any
     memory: Any = None
     shared: bool = True
     version: int = 0
+    alone: bool = True
     order: tuple[int, ...] | None = None
 
     def axes(self) -> tuple[int, ...]:
@@ -122,6 +124,12 @@ class Box:
         if not isinstance(bare(value), np.ndarray):
             raise TypeError(f"'{type(self.bare).__name__}' object does not support item assignment")
         followed = type(value) is Active or type(given) is Active
+        if not store.alone and (followed or store.memory is None):
+            raise GradientError(
+                "an array is written to that another argument of the differentiated function is, too",
+                why="differentiated arguments are copies, so the other one would not see the write",
+                fix="pass a copy, or write into a new array",
+            )
         if followed and not is_inexact_dtype(self.bare.dtype):
             raise lost(self, "it is written into an array of integers or bools")
         if not followed:
@@ -155,6 +163,10 @@ class Box:
         for step in self._steps:
             target = step(target)
         target[key] = bare(given)
+
+    def share(self) -> None:
+        """Note that another argument of the call shares the memory."""
+        self._store.alone = False
 
     @property
     def is_view(self) -> bool:

@@ -72,6 +72,8 @@ def call_row(row: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if row.name in VIEWS and type(args[0]) in BOXES and not any_box(args[1:]):
         return _view(row, args, kwargs)
     followed = any_followed(args) or any_followed(kwargs)
+    if out is not None:
+        _check_out(row, args, kwargs, out)
     given = map_tree(lambda x: _operand(x, followed), args)
     named = map_tree(lambda x: _operand(x, followed), kwargs)
     result = apply(row, given, named)
@@ -84,6 +86,18 @@ def call_row(row: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if target is not None:
             write_into(target, value)
     return out
+
+
+def _check_out(row: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> None:
+    """Let NumPy itself refuse an `out=` that can't take the result."""
+    outs = map_tree(lambda x: x if x is None else unwrap_bare(x), out)
+    if any(
+        isinstance(x, np.ndarray) and x.dtype.kind not in "fc"
+        for x in (outs if isinstance(outs, tuple) else (outs,))
+    ):
+        spare = map_tree(lambda x: x.copy() if isinstance(x, np.ndarray) else x, outs)
+        with np.errstate(all="ignore"):
+            row.run(*map_tree(unwrap_bare, args), **map_tree(unwrap_bare, kwargs), out=spare)
 
 
 @functools.cache

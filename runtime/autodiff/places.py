@@ -80,7 +80,7 @@ def update(x: Any, values: Any, place: Place) -> Any:
     """The array with the values at a place."""
     made = x if place.in_place else place.buffer(x)
     view = place.view(made)
-    if place.steps and not np.may_share_memory(view, made):
+    if place.steps and view.size and not np.may_share_memory(view, made):
         raise GradientError(
             "a view that was written to can't be found again in the array",
             why="the array has another layout in memory than when the view was made",

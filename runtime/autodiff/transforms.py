@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from runtime import tree
-from runtime.autodiff.box import BOXES, Box, plain_array, settled, unwrap, wrap
+from runtime.autodiff.box import BOXES, Box, plain_array, settled, unwrap, unwrap_bare, wrap
 from runtime.autodiff.dispatch import Surface, call_row
 from runtime.autodiff.forward import Forward
 from runtime.autodiff.levels import Active, at_level, bare, is_inexact, opened
@@ -90,6 +90,9 @@ class Inputs:
         ]
         self.leaves: list[Any] = []
         self.structures = []
+        # The arrays that the caller gave, and the boxes that stand for them, in the same order.
+        self.arrays = [x for x, box in zip(args, self.args, strict=True) if box is not x]
+        self.made = [box for x, box in zip(args, self.args, strict=True) if box is not x]
         for k in self.numbers:
             leaves, structure = tree.flatten(args[k])
             values = [self._value(x) for x in leaves]
@@ -101,9 +104,13 @@ class Inputs:
                 )
             self.leaves.append(values)
             self.structures.append(structure)
+            self.arrays += [unwrap_bare(x) for x, v in zip(leaves, values, strict=True) if is_inexact(v)]
 
     @staticmethod
     def _value(x: Any) -> Any:
+        """The value of a leaf; an array that is differentiated is copied."""
+        if isinstance(x, np.ndarray) and type(x) not in BOXES and x.dtype.kind not in "fc":
+            return x
         value = unwrap(plain_array(x.value if isinstance(x, Variable) else x))
         return value.copy(order="K") if isinstance(value, np.ndarray) else value
 
@@ -114,7 +121,12 @@ class Inputs:
             self.numbers, self.leaves, self.followed, self.structures, strict=True
         ):
             parts = [v if a is None else Box(a) for v, a in zip(values, actives, strict=True)]
+            self.made += [x for x in parts if type(x) in BOXES]
             self.args[k] = tree.unflatten(structure, parts)
+        for k, array in enumerate(self.arrays):
+            others = (*self.arrays[:k], *self.arrays[k + 1 :])
+            if any(np.may_share_memory(array, other) for other in others):
+                self.made[k].share()
         return self.args
 
     def flat(self) -> list[Active]:

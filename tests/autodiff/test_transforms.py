@@ -497,3 +497,33 @@ def test_reading_that_depends_on_equality() -> None:
     np.testing.assert_array_equal(ag.grad(lambda x: (np.trim_zeros(x) ** 2).sum())(x), [0.0, 4.0, 6.0, 0.0])
     got = ag.grad(lambda x: (np.intersect1d(x, [3.0, 2.0, 9.0]) * [1.0, 5.0]).sum())(x)
     np.testing.assert_array_equal(got, [0.0, 1.0, 5.0, 0.0])
+
+
+def test_one_array_as_two_arguments() -> None:
+    np.testing.assert_array_equal(ag.grad(lambda a, b: (a * b * b).sum(), (0, 1))(X, X)[1], 2 * X * X)
+
+    def writes(a: Any, b: Any) -> Any:
+        a[0] = 5.0
+        return (a * b).sum()
+
+    with pytest.raises(ag.GradientError, match="another argument"):
+        ag.grad(writes)(X, X)
+    np.testing.assert_array_equal(ag.grad(writes)(X, X.copy()), [0.0, 2.0, 3.0])
+
+
+def test_out_that_cannot_take_the_result() -> None:
+    def f(x: Any, n: Any) -> Any:
+        n *= x
+        return n.sum()
+
+    with pytest.raises(TypeError, match="Cannot cast ufunc 'multiply' output"):
+        ag.grad(f)(X, np.array([1, 2, 3]))
+
+
+def test_writes_into_empty_views() -> None:
+    def f(x: Any) -> Any:
+        y = x[3:]
+        y[:] *= x.sum()
+        return x.sum()
+
+    np.testing.assert_array_equal(ag.grad(f)(X), np.ones(3))
