@@ -7,6 +7,7 @@ equal tree of the same classes.
 """
 from __future__ import annotations
 
+import atexit
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ def _prepare(library: Any) -> None:
     """
     ordered = library.dict_insertion_ordered(True, namespace=NAMESPACE)
     ordered.__enter__()
+    atexit.register(ordered.__exit__, None, None, None)  # else it complains when the interpreter is torn down
     _kept.append(ordered)
     for kind, parts, build in _containers:
         library.register_pytree_node(kind, parts, build, namespace=NAMESPACE)
