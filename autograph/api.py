@@ -20,7 +20,7 @@ from runtime.api import InputSignature, make_function
 from runtime.config import settings
 from runtime.errors import ConversionRefused, GeneratorError, SourceNotFound
 from runtime.function.polymorphic import P, PolymorphicFunction, R, Tracer
-from runtime.function.prefixed import unwrapped
+from runtime.function.prefixed import runs_on_trace_values, unwrapped
 from runtime.lazy import Lazy
 from runtime.trace.api import trace_call
 from runtime.trace.record import Argument, TraceResult
@@ -125,6 +125,8 @@ def explain(f: Callable[..., Any]) -> Explanation:
 def _function_in(f: Any, name: str) -> types.FunctionType:
     """The Python function inside a callable; SourceNotFound where there is none."""
     inside, _, _ = unwrapped(f)
+    while runs_on_trace_values(inside):
+        inside, _, _ = unwrapped(inside.f)
     if isinstance(inside, types.FunctionType):
         return inside
     name_of_kind = type(inside).__name__
@@ -142,6 +144,10 @@ def _source_tracer(python: Callable[..., Any]) -> Tracer:
     """The tracer that converts the function before it is traced."""
     def trace(positional: Sequence[Argument], keywords: Mapping[str, Argument], *, name: str, strict: bool,
               volatile: frozenset[Any]) -> TraceResult:
+        if runs_on_trace_values(python):
+            return trace_call(python, positional, keywords, name=name, strict=strict, volatile=volatile,
+                              hooks=SourceHooks(_function_in(python, "function")),
+                              unroll_limit=settings.unroll_limit)
         assert isinstance(python, types.FunctionType)
         converted(python)  # a refusal concerns all calls: it must come out as what it is
         hooks = SourceHooks(python)

@@ -23,7 +23,7 @@ def unwrapped(callable_: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
     prefix: tuple[Any, ...] = ()
     keywords: dict[str, Any] = {}
     inside = callable_
-    while not isinstance(inside, types.FunctionType):
+    while not isinstance(inside, types.FunctionType) and not runs_on_trace_values(inside):
         if isinstance(inside, PolymorphicFunction):
             if isinstance(inside, PrefixedFunction):
                 prefix, keywords = (*inside.prefix, *prefix), {**inside.keywords, **keywords}
@@ -38,6 +38,11 @@ def unwrapped(callable_: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
                 break
             prefix, inside = (inside, *prefix), call
     return inside, prefix, keywords
+
+
+def runs_on_trace_values(callable_: Any) -> bool:
+    """Whether it is one of our own callables, which are traced as they stand."""
+    return getattr(type(callable_), "runs_on_trace_values", False) is True
 
 
 class PrefixedFunction(PolymorphicFunction[P, R]):

@@ -67,7 +67,7 @@ def _lasting(value: Any) -> bool:
 def _named(value: Any) -> bool:
     """Whether a value is what programs define: a function, of our own kind too, a class, a module."""
     plain = isinstance(value, (types.FunctionType, type, types.ModuleType))
-    return plain or hasattr(type(value), "python_function")
+    return plain or hasattr(type(value), "python_function") or hasattr(type(value), "runs_on_trace_values")
 
 
 def _varying(trace: Trace, value: Any, path: Path) -> Type | None:

@@ -263,3 +263,22 @@ def test_differentiable(program):
     expected = [(program(x + h) - program(x - h)) / 2e-6 for h in steps]
     for f in (program, ag.function(program)):
         assert np.allclose(ag.grad(f)(x), expected, atol=1e-5)
+
+
+@ag.function
+def squared(x):
+    if x > 1:
+        return x * x
+    return x
+
+
+@pytest.mark.parametrize("make", [ag.vmap, ag.vectorize])
+def test_of_functions_and_as_functions(make):
+    x = np.linspace(0, 2, 5)
+    batched = make(squared)
+    f = ag.function(batched)
+    g = ag.function(lambda x: batched(x))
+    assert np.array_equal(f(x), batched(x)) and np.array_equal(g(x), batched(x))
+    for each in (f, g):
+        assert each.traces[0].plain is None and not each.traces[0].concrete.notes
+        assert "cond" in str(each.graph)
