@@ -35,7 +35,7 @@ class Hooks:
     """
 
     trace: Trace | None = None  # set when a trace begins
-    converts = False  # whether the code that is traced was converted: then it never catches what tracing raises
+    converts = False  # whether the traced code was converted: then it never catches what tracing raises
 
     def span(self) -> Span | None:
         """The user's line being traced, with the lines it was called from."""
@@ -97,7 +97,7 @@ def trace_call(
     trace.attach(Protocol(trace), BY_CALLABLE, BY_METHOD, hooks)
     with trace.running(), recorded_by(functools.partial(variables.create, trace)):
         try:
-            # a static computation that would warn must warn (or raise) on every call: it is not done while tracing
+            # what would warn must warn (or raise) on every call: it is not computed while tracing
             with np.errstate(all="raise"):
                 args = [_parameter(trace, a, i) for i, a in enumerate(positional)]
                 kwargs = {k: _parameter(trace, a, len(args) + i) for i, (k, a) in enumerate(keywords.items())}
@@ -113,7 +113,8 @@ def trace_call(
         except AutographError as error:
             if error.span is not None:
                 raise
-            raise type(error)(error.what, span=hooks.place(fn), why=error.why, fix=error.fix) from error.__cause__
+            where = hooks.place(fn)
+            raise type(error)(error.what, span=where, why=error.why, fix=error.fix) from error.__cause__
         except Exception as error:
             ours = _trace_error_behind(error)
             if ours is not None:

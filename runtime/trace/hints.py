@@ -73,7 +73,7 @@ def names_stored(frame: types.FrameType | None) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=4096)
 def _kept(code: types.CodeType) -> tuple[str, ...]:
-    """The names of the parameters that a function returns as they came in; empty when it does anything else."""
+    """The parameters that a function returns as they came in; empty when it does anything else."""
     names: list[str] = []
     for step in dis.get_instructions(code):
         if step.opname in ("LOAD_FAST", "LOAD_FAST_BORROW"):

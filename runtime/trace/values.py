@@ -84,7 +84,8 @@ class Traced:
         size = self._facts.trace.protocol.length(self)
         if isinstance(size, int):
             return size
-        raise _concrete(self, "as a length", "give the size as a Python number, or call len() in converted code")
+        fix = "give the size as a Python number, or call len() in converted code"
+        raise _concrete(self, "as a length", fix)
 
     def __bool__(self) -> bool:
         fix = "let autograph convert this function (ag.function), or write it with ag.cond and ag.while_loop"
@@ -92,12 +93,14 @@ class Traced:
         raise refusal(self, TensorBoolError(what, span=self._facts.trace.span(), why=NOT_KNOWN, fix=fix))
 
     def __index__(self) -> int:
-        raise _concrete(self, "as a Python int", "pass a Python int as the argument, or call int() in converted code")
+        fix = "pass a Python int as the argument, or call int() in converted code"
+        raise _concrete(self, "as a Python int", fix)
 
     __int__ = __index__
 
     def __float__(self) -> float:
-        raise _concrete(self, "as a Python float", "use NumPy's function on it, or call float() in converted code")
+        fix = "use NumPy's function on it, or call float() in converted code"
+        raise _concrete(self, "as a Python float", fix)
 
     def __complex__(self) -> complex:
         raise _concrete(self, "as a Python complex", "call complex() in converted code")
@@ -247,7 +250,9 @@ def describe(x: Traced) -> str:
     inputs = () if node is None else node.inputs
     used = dict.fromkeys(mine.get(id(i)) or getattr(i, "name", "") for i in inputs)
     names = " and ".join(repr(name) for name in used if name)
-    return f"a value computed from {names} (traced, {facts.type})" if names else f"a traced value ({facts.type})"
+    if not names:
+        return f"a traced value ({facts.type})"
+    return f"a value computed from {names} (traced, {facts.type})"
 
 
 def _variables() -> dict[int, str]:
@@ -258,7 +263,7 @@ def _variables() -> dict[int, str]:
 
 
 def refusal(x: Traced, error: TraceError) -> TraceError:
-    """The error, which the trace remembers: the code that asked may catch it and go on otherwise than in a run."""
+    """The error, which the trace remembers: the code that asked may catch it, which it would not in a run."""
     x._facts.trace.refused.append(error)
     return error
 

@@ -199,7 +199,9 @@ def test_function_that_raises(capsys: pytest.CaptureFixture[str]) -> None:
     assert "StatisticsError: no median for empty data" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["show", "graph", "plan", "run", "export", "explain", "check", "demo", None])
+@pytest.mark.parametrize(
+    "command", ["show", "graph", "plan", "run", "export", "explain", "check", "demo", None]
+)
 def test_help_teaches(command: str | None, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:
         main(["--help"] if command is None else [command, "--help"])
