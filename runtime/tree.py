@@ -27,7 +27,6 @@ def _prepare(library: Any) -> None:
     ordered.__enter__()
     atexit.register(ordered.__exit__, None, None, None)  # else it complains when the interpreter is torn down
     _kept.append(ordered)
-    atexit.register(ordered.__exit__, None, None, None)  # else it is left when the library is half gone
     for kind, parts, build in _containers:
         library.register_pytree_node(kind, parts, build, namespace=NAMESPACE)
 

@@ -14,10 +14,6 @@ from typing import TYPE_CHECKING, Any
 from runtime import tree
 from runtime.config import settings
 from runtime.errors import GuardError, SignatureError
-from runtime.execute.cupy_executor import load_cupy
-from runtime.execute.loader import load
-from runtime.execute.plan import PlanSource
-from runtime.execute.python_source import plan_source
 from runtime.function.accounts import guard_changes, holds
 from runtime.function.signature import Signature, argument_type, show
 from runtime.function.spec import TensorSpec
@@ -38,8 +34,12 @@ from runtime.types import (
 )
 
 if TYPE_CHECKING:
+    from runtime.execute import cupy_executor, loader, python_source
     from runtime.execute.native import executor, kinds
+    from runtime.execute.plan import PlanSource
 else:
+    cupy_executor, loader = Lazy("runtime.execute.cupy_executor"), Lazy("runtime.execute.loader")
+    python_source = Lazy("runtime.execute.python_source")
     executor, kinds = Lazy("runtime.execute.native.executor"), Lazy("runtime.execute.native.kinds")
 
 MISTAKE = "lowering it failed"
@@ -74,12 +74,14 @@ class ConcreteFunction:
     @functools.cached_property
     def plan(self) -> PlanSource:
         """The plan: the graph as one Python function, with its constants and lines."""
-        return plan_source(self.graph, device=self.device)
+        return python_source.plan_source(self.graph, device=self.device)
 
     @functools.cached_property
     def run_plan(self) -> Callable[..., Any]:
         """The loaded plan; it takes the graph's parameters and checks nothing."""
-        return load_cupy(self.plan) if self.device == "cuda" else load(self.plan)
+        if self.device == "cuda":
+            return cupy_executor.load_cupy(self.plan)
+        return loader.load(self.plan)
 
     @functools.cached_property
     def native(self) -> executor.NativeFunction | executor.NativeLoops | None:
@@ -87,7 +89,7 @@ class ConcreteFunction:
         if self.device != "cpu" or settings.executor == "numpy":
             self.not_native = "the setting executor" if self.device == "cpu" else "it runs on the GPU"
         elif settings.executor == "auto" and not executor.worthwhile(self.graph):
-            self.not_native = "there is no loop in it"
+            self.not_native = "there is no loop and little arithmetic on arrays in it"
         else:
             try:
                 return self._lowered()
@@ -102,7 +104,7 @@ class ConcreteFunction:
             return executor.NativeFunction(self.graph, lambda: self.run_plan)
         except kinds.Unlowered as reason:
             self.not_native = str(reason)
-            if not executor.worthwhile(self.graph):
+            if not executor.has_loop(self.graph):
                 raise
             return executor.NativeLoops(self.graph)
 

@@ -117,7 +117,7 @@ class Heap:
 
     def written(self, who: Identity, kind: str, key: Any) -> None:
         """A write at `key` (ANY: some key): forget it in every object that may be the same one."""
-        if who.fresh and who not in self.escaped:  # no other handle stands for it: the common case, kept quick
+        if who.fresh and who not in self.escaped:  # the common case: no other handle stands for it
             for place in [p for p in self.entries if p[0] is who and p[1] == kind]:
                 if key is ANY or place[2] == key:
                     del self.entries[place]
