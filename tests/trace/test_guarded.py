@@ -10,7 +10,10 @@ import numpy as np
 
 from autograph.operators.calls import call
 from autograph.operators.variables import Cell, raise_
+from runtime.boxes import Cell as PlainCell
 from runtime.functional import cond, try_, with_
+from runtime.trace.heap import Heap, Identity, Loaded
+from runtime.types import WEAK_FLOAT, WEAK_INT, join
 from tests.trace.harness import check, traced
 
 
@@ -210,3 +213,29 @@ def test_three_ends_that_differ_in_the_middle() -> None:
         return try_(lambda: [done, 1 // x][0], handlers)
 
     check(f, (1, False), (0, False))
+
+
+def test_what_holds_at_every_moment_of_a_stretch() -> None:
+    one, other, outer = Identity(PlainCell, True), Identity(PlainCell, True), Identity(list)
+    heap = Heap()
+    for who in (one, other):
+        heap.put(who, "attr", "value", Loaded(WEAK_INT))
+    heap.put(outer, "item", 0, Loaded(WEAK_INT))
+    with heap.watched() as log:
+        inner = heap.copy()  # what happens to a copy, as in an arm, is seen
+        inner.written(one, "attr", "value")
+        inner.put(one, "attr", "value", Loaded(WEAK_FLOAT))
+        inner.written(Identity(list), "item", 0)
+    heap.written(other, "attr", "value")  # not in the stretch
+
+    def merge(a: Any, b: Any) -> Any:
+        return Loaded(join(a.type, b.type))
+
+    after = heap.throughout(log, merge)
+    assert after.get(one, "attr", "value") == Loaded(join(WEAK_INT, WEAK_FLOAT))
+    assert after.get(outer, "item", 0) is None  # another list may be the same one
+    assert after.is_stale(outer, "item", 0) and not heap.is_stale(outer, "item", 0)
+    with heap.watched() as log:
+        heap.escape(one)
+        heap.unknown_call()
+    assert not heap.throughout(log, merge).entries and not heap.logs
