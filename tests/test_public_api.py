@@ -15,6 +15,9 @@ NAMES = (
     # what generated code calls
     "and_ or_ not_ is_ is_not in_ not_in percent call attribute list_ dict_ set_ dict_merge list_comp set_comp dict_comp "
     "generator unpack Cell global_cell unbound bound raise_ import_ import_from "
+    # derivatives
+    "grad value_and_grad vjp jvp jacobian hessian GradientTape custom_gradient stop_gradient checkpoint "
+    "check_grads GradientError "
     # errors
     "AutographError SourceNotFound ConversionRefused GeneratorError TraceError Untraceable TensorBoolError "
     "ConcreteValueError LeakedTensorError GuardError GraphError SignatureError CheckError "
