@@ -130,9 +130,11 @@ class _Interpreter:
     def with_(self, parts: With, inputs: list[Any]) -> Sequence[Any]:
         """Enter, run the body, leave."""
         count = len(parts.instead)
-        results: Sequence[Any] | None = None
+        results: list[Sequence[Any]] = []
         with inputs[0] as entered:
-            results = self.run(parts.body, [entered, *inputs[1 + count :]])
-        if results is None and not parts.swallows:
+            results.append(self.run(parts.body, [entered, *inputs[1 + count :]]))
+        if results:
+            return results[0]
+        if not parts.swallows:
             raise GraphError("a with that claims not to swallow exceptions did", span=parts.node.span)
-        return inputs[1 : 1 + count] if results is None else results
+        return inputs[1 : 1 + count]
