@@ -22,7 +22,9 @@ from runtime.trace.values import Object, Traced, known_class
 from runtime.types import MaybeUnbound, ObjectType, TupleType, Type
 
 TAME, UNSURE, WILD = 0, 1, 2  # runs no code of the user's; can't tell; runs code of the user's
-_LAZY = (map, filter, zip, enumerate, types.GeneratorType)  # to iterate over them runs other code
+# Iterators over what nobody can change or compute meanwhile; to pull from any other may run other code.
+_ITERABLES: tuple[Any, ...] = ([], (), "", b"", {}, set(), range(1), range(10**30), {}.values(), {}.items())
+_TAME_ITERATORS = tuple(type(iter(x)) for x in _ITERABLES)
 _HOLDERS = (list, dict, set, frozenset)
 _DEPTH = 4
 # C functions by module: those that only read what they are handed, and those that may change it
@@ -43,7 +45,7 @@ def class_wildness(cls: type | None) -> int:
     """How much code of the user's an operator on a value of this class may run."""
     if cls in (None, np.ndarray, collections.defaultdict):  # an array that is an object holds Python objects
         return UNSURE
-    if cls in _LAZY:
+    if hasattr(cls, "__next__") and cls not in _TAME_ITERATORS:
         return WILD
     assert cls is not None
     return TAME if benign_class(cls) else WILD
@@ -55,7 +57,7 @@ def type_wildness(t: Type) -> int:
         return type_wildness(t.type)
     if isinstance(t, TupleType):
         return max(map(type_wildness, t.items), default=TAME)
-    if not isinstance(t, ObjectType):
+    if not isinstance(t, ObjectType) or t.item is not None:  # an iterator that was made over tame things
         return TAME
     return class_wildness(t.cls)
 

@@ -1,9 +1,11 @@
 """Lists, dicts and objects: every way to reach and change them does what it does in plain Python."""
+
 from __future__ import annotations
 
 import collections
 import functools
 import heapq
+import itertools
 import operator
 import random
 from typing import Any
@@ -485,6 +487,59 @@ def attributes_made_up_by_a_callable(function: Any, see: See) -> None:
 
     for x in (1, V1):
         see.run(f, Mock(), x)
+
+
+def code_behind_operators_changes_other_objects(function: Any, see: See) -> None:
+    class Evil:
+        def __init__(self, a):
+            self.a = a
+
+        def __radd__(self, other):
+            self.a.x += 1
+            return other
+
+        __add__ = __radd__
+
+        def __repr__(self):
+            self.a.x += 1
+            return "evil"
+
+    def steps(a):
+        for i in range(3):
+            a.x += 1
+            yield i
+
+    @function
+    def added(xs, a):
+        total = 0
+        for e in xs:
+            total = total + e + a.x
+        return total, a.x
+
+    @function
+    def printed(xs, a):
+        before = a.x
+        text = f"{xs}"
+        return before, text, a.x
+
+    @function
+    def pulled(iterable, a):
+        before = a.x
+        return before, [(e, a.x) for e in iterable], a.x
+
+    a = Point(1)
+    for xs in ([1, 2], [1, Evil(a)], [Evil(a)] * 20, (Evil(a), 1)):
+        see.run(added, xs, a)
+        see.run(printed, xs, a)
+    for make in (
+        lambda: steps(a),
+        lambda: itertools.chain(steps(a), [1]),
+        lambda: zip(steps(a), steps(a)),
+        lambda: map(lambda i: setattr(a, "x", i), [5, 6]),
+        lambda: [1],
+        lambda: enumerate(steps(a)),
+    ):
+        see.run(pulled, make(), a)
 
 
 shared: Any = 1
