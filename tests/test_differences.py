@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests.property.oracle import TooLong, time_limit
 
 
 def depth() -> int:
@@ -101,3 +102,20 @@ def test_5_functions_exchanged_behind_the_traces_back() -> None:
     with pytest.raises(ag.GuardError, match="global 'exchanged'"):
         f(1)
     assert f(1) == f(2.5) + 1.5 == -1
+
+
+def test_6_inside_machine_code() -> None:
+    """A loop that never ends is interrupted all the same, and what it wrote stays."""
+
+    @ag.function
+    def forever(x):
+        i = 0
+        while x[0] == 0:
+            i = (i + 1) % 7
+            x[1] = i + 1
+        return i
+
+    x = np.zeros(2)
+    with pytest.raises(TooLong), time_limit(1.0):
+        forever(x)
+    assert x[1] > 0
