@@ -33,6 +33,7 @@ from autograph.operators.containers import (
     list_comp,
     set_,
     set_comp,
+    tuple_,
     unpack,
 )
 from autograph.operators.imports import import_, import_from
@@ -160,6 +161,7 @@ __all__ = [
     "switch_case",
     "to_code",
     "try_",
+    "tuple_",
     "unbound",
     "unpack",
     "unroll",

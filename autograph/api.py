@@ -4,6 +4,7 @@ In: Python functions.  Out: functions that do the same, and what was made of the
 What always holds: a call does what the plain function does; what can't be converted or traced is run
 by Python itself (an error under `strict=True`).
 """
+
 from __future__ import annotations
 
 import inspect
@@ -34,14 +35,31 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 @overload
-def function(f: Callable[P, R], *, input_signature: InputSignature | None = ..., reduce_retracing: bool = ...,
-             strict: bool | None = ..., check: bool = ...) -> PolymorphicFunction[P, R]: ...
+def function(
+    f: Callable[P, R],
+    *,
+    input_signature: InputSignature | None = ...,
+    reduce_retracing: bool = ...,
+    strict: bool | None = ...,
+    check: bool = ...,
+) -> PolymorphicFunction[P, R]: ...
 @overload
-def function(f: None = None, *, input_signature: InputSignature | None = ..., reduce_retracing: bool = ...,
-             strict: bool | None = ..., check: bool = ...
-             ) -> Callable[[Callable[P, R]], PolymorphicFunction[P, R]]: ...
-def function(f: Any = None, *, input_signature: InputSignature | None = None, reduce_retracing: bool = True,
-             strict: bool | None = None, check: bool = False) -> Any:
+def function(
+    f: None = None,
+    *,
+    input_signature: InputSignature | None = ...,
+    reduce_retracing: bool = ...,
+    strict: bool | None = ...,
+    check: bool = ...,
+) -> Callable[[Callable[P, R]], PolymorphicFunction[P, R]]: ...
+def function(
+    f: Any = None,
+    *,
+    input_signature: InputSignature | None = None,
+    reduce_retracing: bool = True,
+    strict: bool | None = None,
+    check: bool = False,
+) -> Any:
     """Run calls of `f` as graphs; use it as a decorator, with or without options.
 
     f: a function, method, `functools.partial` or object with `__call__` whose source is at hand.
@@ -63,6 +81,7 @@ def function(f: Any = None, *, input_signature: InputSignature | None = None, re
     ...         total += value
     ...     return total
     """
+
     def decorate(original: Any) -> Any:
         if isinstance(original, (staticmethod, classmethod)):
             return type(original)(decorate(original.__func__))
@@ -73,8 +92,15 @@ def function(f: Any = None, *, input_signature: InputSignature | None = None, re
         except ConversionRefused:
             pass  # it is nested too deeply: it will run as plain Python
         options = {"input_signature": input_signature, "reduce_retracing": reduce_retracing, "strict": strict}
-        return make_function(original, _source_tracer, (function, {**options, "check": check}),
-                             inline=_inline, around=run_checked if check else None, **options)
+        return make_function(
+            original,
+            _source_tracer,
+            (function, {**options, "check": check}),
+            inline=_inline,
+            around=run_checked if check else None,
+            **options,
+        )
+
     return decorate if f is None else decorate(f)
 
 
@@ -142,18 +168,40 @@ def _function_in(f: Any, name: str) -> types.FunctionType:
 
 def _source_tracer(python: Callable[..., Any]) -> Tracer:
     """The tracer that converts the function before it is traced."""
-    def trace(positional: Sequence[Argument], keywords: Mapping[str, Argument], *, name: str, strict: bool,
-              volatile: frozenset[Any]) -> TraceResult:
+
+    def trace(
+        positional: Sequence[Argument],
+        keywords: Mapping[str, Argument],
+        *,
+        name: str,
+        strict: bool,
+        volatile: frozenset[Any],
+    ) -> TraceResult:
         if runs_on_trace_values(python):
-            return trace_call(python, positional, keywords, name=name, strict=strict, volatile=volatile,
-                              hooks=SourceHooks(_function_in(python, "function")),
-                              unroll_limit=settings.unroll_limit)
+            return trace_call(
+                python,
+                positional,
+                keywords,
+                name=name,
+                strict=strict,
+                volatile=volatile,
+                hooks=SourceHooks(_function_in(python, "function")),
+                unroll_limit=settings.unroll_limit,
+            )
         assert isinstance(python, types.FunctionType)
         converted(python)  # a refusal concerns all calls: it must come out as what it is
         hooks = SourceHooks(python)
-        return trace_call(lambda *args, **kwargs: hooks.twin(python)(*args, **kwargs), positional, keywords,
-                          name=name, hooks=hooks, strict=strict, volatile=volatile,
-                          unroll_limit=settings.unroll_limit)
+        return trace_call(
+            lambda *args, **kwargs: hooks.twin(python)(*args, **kwargs),
+            positional,
+            keywords,
+            name=name,
+            hooks=hooks,
+            strict=strict,
+            volatile=volatile,
+            unroll_limit=settings.unroll_limit,
+        )
+
     return trace
 
 

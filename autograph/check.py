@@ -8,6 +8,7 @@ Compared: kind and text of an exception, printed output, arguments after the cal
 classes, dtypes, shapes, bits, and which objects are one and the same.  Both runs draw the same random
 numbers.  Danger: what the function changes besides its arguments (globals, files) is changed twice.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -35,16 +36,20 @@ class Outcome:
     err: str = ""
 
 
-def run_checked(python: Callable[..., Any], run: Callable[..., Any], args: tuple[Any, ...],
-                kwargs: dict[str, Any]) -> Any:
+def run_checked(
+    python: Callable[..., Any], run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """`run(*args, **kwargs)`, after `python` has shown on copies what it must do."""
     name = getattr(python, "__qualname__", repr(python))
     try:
         other_args, other_kwargs = copies((args, kwargs))
     except Exception as error:  # a user's __deepcopy__ may raise anything
-        raise CheckError(f"{name!r} can't be checked", span=place(python),
-                         why=f"an argument can't be copied: {error}",
-                         fix="leave check=True out, or pass arguments that copy.deepcopy can copy") from error
+        raise CheckError(
+            f"{name!r} can't be checked",
+            span=place(python),
+            why=f"an argument can't be copied: {error}",
+            fix="leave check=True out, or pass arguments that copy.deepcopy can copy",
+        ) from error
     state = _random_state()
     expected = _outcome(python, other_args, other_kwargs)
     _restore(state)

@@ -37,8 +37,11 @@ def check_file(place: str, *, every: bool = False) -> tuple[str, int]:
         lines.append(f"{place}:{told.line} {told.name}: {verdict}")
         lines += [str(s) for s in told.statements if every or s.reason]
     known = {f.__code__.co_firstlineno for f in functions}
-    lines += [f"{place}:{line} {name}: not found in the module: it was replaced or deleted"
-              for line, name in definitions(path) if line not in known]
+    lines += [
+        f"{place}:{line} {name}: not found in the module: it was replaced or deleted"
+        for line, name in definitions(path)
+        if line not in known
+    ]
     done = len(functions) - refused
     lines.append(f"{len(functions)} functions: {done} converted, {refused} left to Python")
     return "\n".join(lines), refused

@@ -4,6 +4,7 @@ In: a `def` or `lambda` as an `ast` tree, a code object.  Out: the code that the
 two code objects do the same, and which of several nodes a code object was made from.
 Nothing is ever executed here: code is compiled inside a factory and picked out of the factory's constants.
 """
+
 from __future__ import annotations
 import __future__
 
@@ -32,8 +33,14 @@ _SHAPE = 0x04 | 0x08 | 0x20 | 0x80 | 0x200
 _POSITIONS = tuple(sys.version_info) >= (3, 11)
 
 
-def compile_function(node: FunctionNode, free: Sequence[str], like: types.CodeType, filename: str,
-                     imports: Iterable[str] = (), qualname: str = "") -> types.CodeType:
+def compile_function(
+    node: FunctionNode,
+    free: Sequence[str],
+    like: types.CodeType,
+    filename: str,
+    imports: Iterable[str] = (),
+    qualname: str = "",
+) -> types.CodeType:
     """The code of a `def` or `lambda` whose free variables are `free`.
 
     like: the code it stands for; gives the name and which `from __future__` imports held.
@@ -71,7 +78,9 @@ def _without_surroundings(node: FunctionNode) -> FunctionNode:
         vararg=old.vararg and ast.arg(old.vararg.arg),
         kwonlyargs=[ast.arg(arg.arg) for arg in old.kwonlyargs],
         kw_defaults=[default and nothing for default in old.kw_defaults],
-        kwarg=old.kwarg and ast.arg(old.kwarg.arg), defaults=[nothing for _ in old.defaults])
+        kwarg=old.kwarg and ast.arg(old.kwarg.arg),
+        defaults=[nothing for _ in old.defaults],
+    )
     if not isinstance(bare, ast.Lambda):
         # Under its own name it would hide the global (or free) name of that kind from its body.
         bare.name = _FUNCTION
@@ -83,18 +92,19 @@ def _without_surroundings(node: FunctionNode) -> FunctionNode:
 
 def _renamed(code: types.CodeType, old: str, new: str, name: str | None = None) -> types.CodeType:
     """The code with `old` replaced by `new` at the start of its qualified name and of those within it."""
+
     def constant(const: object) -> object:
         if isinstance(const, types.CodeType):
             return _renamed(const, old, new)
         # Before 3.11 qualified names are constants of the enclosing code.
         if isinstance(const, str) and const.startswith(old + ".<locals>."):
-            return new + const[len(old):]
+            return new + const[len(old) :]
         return const
 
     consts = tuple(constant(const) for const in code.co_consts)
     changed = code.replace(co_consts=consts, co_name=name or code.co_name)
     if sys.version_info >= (3, 11) and code.co_qualname.startswith(old):
-        changed = changed.replace(co_qualname=new + code.co_qualname[len(old):])
+        changed = changed.replace(co_qualname=new + code.co_qualname[len(old) :])
     return changed
 
 
@@ -112,12 +122,25 @@ def walk(code: types.CodeType) -> Iterator[types.CodeType]:
 
 def same_code(left: types.CodeType, right: types.CodeType) -> bool:
     """Whether two code objects do the same, wherever their text stands."""
-    def shape(code: types.CodeType) -> tuple[object, ...]:
-        return (code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars,
-                code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags & _SHAPE)
 
-    return (shape(left) == shape(right) and len(left.co_consts) == len(right.co_consts)
-            and all(_same_constant(*pair) for pair in zip(left.co_consts, right.co_consts, strict=True)))
+    def shape(code: types.CodeType) -> tuple[object, ...]:
+        return (
+            code.co_code,
+            code.co_names,
+            code.co_varnames,
+            code.co_freevars,
+            code.co_cellvars,
+            code.co_argcount,
+            code.co_posonlyargcount,
+            code.co_kwonlyargcount,
+            code.co_flags & _SHAPE,
+        )
+
+    return (
+        shape(left) == shape(right)
+        and len(left.co_consts) == len(right.co_consts)
+        and all(_same_constant(*pair) for pair in zip(left.co_consts, right.co_consts, strict=True))
+    )
 
 
 def _same_constant(left: object, right: object) -> bool:
@@ -155,8 +178,9 @@ def _by_position(code: types.CodeType, nodes: Sequence[FunctionNode]) -> Functio
         body = node.body if isinstance(node.body, list) else [node.body]
         start = (body[0].lineno, body[0].col_offset)
         end = (body[-1].end_lineno or 0, body[-1].end_col_offset or 0)
-        count = sum(start <= (line, col) and (end_line, end_col) <= end
-                    for line, end_line, col, end_col in places)
+        count = sum(
+            start <= (line, col) and (end_line, end_col) <= end for line, end_line, col, end_col in places
+        )
         return count, -((end[0] - start[0]) * 10_000 + end[1] - start[1])
 
     best = max(nodes, key=inside)

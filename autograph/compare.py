@@ -4,6 +4,7 @@ In: Python values of any kind.  Out: `copies`, a deep copy in which views of one
 copy, with the strides they had; `Differ`, which walks two values side by side and names the first place
 where a program could tell them apart.
 """
+
 from __future__ import annotations
 
 import copy
@@ -50,7 +51,8 @@ def _parts(value: Any) -> list[Any]:
     if isinstance(value, (list, tuple, set, frozenset)):
         return list(value)
     return list(getattr(value, "__dict__", {}).values()) + [
-        getattr(value, name) for cls in type(value).__mro__ for name in _slots(cls) if hasattr(value, name)]
+        getattr(value, name) for cls in type(value).__mro__ for name in _slots(cls) if hasattr(value, name)
+    ]
 
 
 def _slots(cls: type) -> tuple[str, ...]:
@@ -93,8 +95,12 @@ class _Holder:
     def __init__(self, array: np.ndarray[Any, Any], address: int, size: int) -> None:
         self.array = array
         readonly = not array.flags.writeable
-        self.__array_interface__ = {"shape": (size,), "typestr": "|u1", "data": (address, readonly),
-                                    "version": 3}
+        self.__array_interface__ = {
+            "shape": (size,),
+            "typestr": "|u1",
+            "data": (address, readonly),
+            "version": 3,
+        }
 
 
 def _same_layout(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -130,8 +136,12 @@ class Differ:
         if isinstance(a, types.FunctionType):
             return "" if a.__name__ == b.__name__ else f"{path} is {b!r}, plain Python's is {a!r}"
         if isinstance(a, tuple):
-            return self._items(path, a, b, list(map(str, getattr(type(a), "_fields", ())))
-                               if is_namedtuple(type(a)) else None)
+            return self._items(
+                path,
+                a,
+                b,
+                list(map(str, getattr(type(a), "_fields", ()))) if is_namedtuple(type(a)) else None,
+            )
         known = id(a) in self.partner or id(b) in self.partner_back
         if known:
             if self.partner.get(id(a)) == id(b) and self.partner_back.get(id(b)) == id(a):
@@ -210,8 +220,12 @@ class Differ:
         same = a == b
         if a.dtype.kind in "fc":
             parts = [(a.real, b.real), (a.imag, b.imag)] if a.dtype.kind == "c" else [(a, b)]
-            same = np.logical_and.reduce([((x == y) & (np.signbit(x) == np.signbit(y)))
-                                          | (np.isnan(x) & np.isnan(y)) for x, y in parts])
+            same = np.logical_and.reduce(
+                [
+                    ((x == y) & (np.signbit(x) == np.signbit(y))) | (np.isnan(x) & np.isnan(y))
+                    for x, y in parts
+                ]
+            )
         elif a.dtype.kind in "mM":
             same = (a == b) | (np.isnat(a) & np.isnat(b))
         if np.all(same):

@@ -5,6 +5,7 @@ What always holds: the user's function is left as it is; what was converted once
 when its code changed, or when a name that the conversion looked at means something else now; nothing of
 the user's is kept alive by the memory.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -108,8 +109,13 @@ class Converted:
         """Generated code object of each nested function of the user's -> the original code object."""
         return self.generated.originals
 
-    def bind(self, globals_: dict[str, Any], cells: Mapping[str, types.CellType],
-             defaults: tuple[Any, ...] | None, kwdefaults: dict[str, Any] | None) -> types.FunctionType:
+    def bind(
+        self,
+        globals_: dict[str, Any],
+        cells: Mapping[str, types.CellType],
+        defaults: tuple[Any, ...] | None,
+        kwdefaults: dict[str, Any] | None,
+    ) -> types.FunctionType:
         """A fresh function over the generated code; cells of `boxed_free` names must hold the box."""
         return load.bind(self.generated, self.original, namespace(), globals_, cells, defaults, kwdefaults)
 
@@ -125,8 +131,12 @@ class Converted:
     def function(self) -> types.FunctionType:
         """The converted function with the original's globals, cells and defaults."""
         kwdefaults = self.original.__kwdefaults__
-        return self.bind(self.original.__globals__, self.cells, self.original.__defaults__,
-                         None if kwdefaults is None else dict(kwdefaults))
+        return self.bind(
+            self.original.__globals__,
+            self.cells,
+            self.original.__defaults__,
+            None if kwdefaults is None else dict(kwdefaults),
+        )
 
 
 def converted(function: types.FunctionType, *, pipeline: Pipeline | None = None) -> Converted:
@@ -150,6 +160,7 @@ def to_code(function: Callable[..., Any]) -> str:
 
 # -- the memory -----------------------------------------------------------------------------------
 
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Entry:
     """One conversion of a code object: what names stood for then, and the result or refusal."""
@@ -160,7 +171,8 @@ class _Entry:
 
     def holds(self, function: types.FunctionType, pipeline: Pipeline) -> bool:
         return self.pipeline is pipeline and all(
-            meaning.holds(resolve(function, name)) for name, meaning in self.seen.items())
+            meaning.holds(resolve(function, name)) for name, meaning in self.seen.items()
+        )
 
 
 _lock = threading.RLock()
@@ -183,9 +195,9 @@ def _generated(function: types.FunctionType, pipeline: Pipeline) -> Generated:
         with _no_collections():
             result = _convert(source.source_of(function), pipeline, seen)
     except ConversionRefused as refusal:
-        known[:] = [*known[1 - _KEPT:], _Entry(pipeline, seen, _again(refusal))]
+        known[:] = [*known[1 - _KEPT :], _Entry(pipeline, seen, _again(refusal))]
         raise
-    known[:] = [*known[1 - _KEPT:], _Entry(pipeline, seen, result)]
+    known[:] = [*known[1 - _KEPT :], _Entry(pipeline, seen, result)]
     return result
 
 

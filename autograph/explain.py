@@ -6,6 +6,7 @@ What always holds: nothing is called and nothing is traced here.  A statement is
 graph stand for it, *python* if a note says that it was left to Python, *static* otherwise: done while
 tracing, or never reached.
 """
+
 from __future__ import annotations
 
 import ast
@@ -35,8 +36,13 @@ else:
     context, pipeline = Lazy("autograph.passes.context"), Lazy("autograph.passes.pipeline")
 
 STAGED, STATIC, PYTHON = "staged", "static", "python"
-_REGIONS = {"cond": "both ways recorded", "while": "a loop in the graph", "for": "a loop in the graph",
-            "try": "recorded with its handlers", "with": "entered and left at run time"}
+_REGIONS = {
+    "cond": "both ways recorded",
+    "while": "a loop in the graph",
+    "for": "a loop in the graph",
+    "try": "recorded with its handlers",
+    "with": "entered and left at run time",
+}
 _MOST_REFUSALS = 50
 
 
@@ -80,8 +86,10 @@ class TraceExplanation:
             lines.append(f"  runs as plain Python: {self.plain}")
         lines += [f"  relies on {guard}" for guard in self.guards]
         lines += [f"  traced into {name}" for name in self.inlined]
-        lines += [f"  {note.kind}: {note.reason}" + (f" ({_short(note.span)})" if note.span else "")
-                  for note in self.notes]
+        lines += [
+            f"  {note.kind}: {note.reason}" + (f" ({_short(note.span)})" if note.span else "")
+            for note in self.notes
+        ]
         return "\n".join([*lines, *map(str, self.statements)])
 
 
@@ -137,12 +145,21 @@ def explanation_of_conversion(python: types.FunctionType) -> Explanation:
         refused = refusals(python)
     except AutographError as error:  # no source, a generator
         whole = Statement(code.co_firstlineno, code.co_firstlineno, python.__qualname__, PYTHON, error.what)
-        return Explanation(python.__qualname__, code.co_filename, code.co_firstlineno,
-                           f"{python.__qualname__!r} runs as plain Python: {error.what}", (), (whole,))
+        return Explanation(
+            python.__qualname__,
+            code.co_filename,
+            code.co_firstlineno,
+            f"{python.__qualname__!r} runs as plain Python: {error.what}",
+            (),
+            (whole,),
+        )
     found = _Statements(python)
     told = tuple(found.refused(refused)) if refused else tuple(found.converted())
-    summary = (f"{python.__qualname__!r} runs as plain Python: {refused[0].what} ({_short(refused[0].span)})"
-               if refused else f"{python.__qualname__!r} is converted")
+    summary = (
+        f"{python.__qualname__!r} runs as plain Python: {refused[0].what} ({_short(refused[0].span)})"
+        if refused
+        else f"{python.__qualname__!r} is converted"
+    )
     return Explanation(python.__qualname__, code.co_filename, code.co_firstlineno, summary, (), told)
 
 
@@ -188,7 +205,7 @@ def _without(tree: gast.AST, span: Span) -> bool:
     inner = [s for part in _suites(suite[at]) for s in part]
     if isinstance(suite[at], gast.ClassDef):
         inner = []
-    suite[at:at + 1] = inner or [gast.copy_location(gast.Pass(), suite[at])]
+    suite[at : at + 1] = inner or [gast.copy_location(gast.Pass(), suite[at])]
     return True
 
 
@@ -215,8 +232,11 @@ class _Statements:
         body = definition.body if isinstance(definition.body, list) else [definition.body]
         self.all: list[tuple[ast.AST, int, int]] = list(_flat(body))
         self.last = definition.end_lineno or definition.lineno
-        self.kept = [node for node, _, _ in self.all if isinstance(node, ast.ClassDef)
-                     or (isinstance(node, ast.FunctionDef) and _yields(node))]
+        self.kept = [
+            node
+            for node, _, _ in self.all
+            if isinstance(node, ast.ClassDef) or (isinstance(node, ast.FunctionDef) and _yields(node))
+        ]
 
     def text(self, line: int) -> str:
         """A line of the function, as it is written."""
@@ -301,8 +321,12 @@ class _Statements:
 def _flat(body: Sequence[ast.AST]) -> Iterator[tuple[ast.AST, int, int]]:
     """Each statement with its own lines, without those of the statements in it; docstrings are left out."""
     for stmt in body:
-        inner = [s for field in ("body", "handlers", "orelse", "finalbody", "cases")
-                 for s in getattr(stmt, field, ()) or () if isinstance(getattr(stmt, field), list)]
+        inner = [
+            s
+            for field in ("body", "handlers", "orelse", "finalbody", "cases")
+            for s in getattr(stmt, field, ()) or ()
+            if isinstance(getattr(stmt, field), list)
+        ]
         line, last = stmt.lineno, stmt.end_lineno or stmt.lineno  # type: ignore[attr-defined]
         first_inner = min((_first_line(s) for s in inner), default=last + 1)
         documents = isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Constant)
@@ -332,8 +356,11 @@ def _called(node: Node) -> str:
     if node.op != "py.call" or not node.inputs or not isinstance(node.inputs[0], Const):
         return ""
     target = node.inputs[0].value
-    if not isinstance(target, (types.FunctionType, type)) or isinstance(target, type) and issubclass(
-            target, BaseException):
+    if (
+        not isinstance(target, (types.FunctionType, type))
+        or isinstance(target, type)
+        and issubclass(target, BaseException)
+    ):
         return ""
     return "" if (target.__module__ or "").partition(".")[0] in _LIBRARIES else target.__qualname__
 
@@ -348,15 +375,34 @@ def _trace(record: TraceRecord, found: _Statements) -> TraceExplanation:
     concrete = record.concrete
     if concrete is None:
         where = "" if record.place is None else f" ({_short(record.place)})"
-        return TraceExplanation(str(signature), record.reason, record.seconds, f"{record.plain}{where}",
-                                parameters, (), (), (), tuple(found.plain(record)))
+        return TraceExplanation(
+            str(signature),
+            record.reason,
+            record.seconds,
+            f"{record.plain}{where}",
+            parameters,
+            (),
+            (),
+            (),
+            tuple(found.plain(record)),
+        )
     guards = tuple(dict.fromkeys(guard.text for guard in concrete.guards))
-    inlined = {(node.span.function, node.span.file) for node in walk_nodes(concrete.graph)
-               if node.span is not None and node.span.caller is not None}
+    inlined = {
+        (node.span.function, node.span.file)
+        for node in walk_nodes(concrete.graph)
+        if node.span is not None and node.span.caller is not None
+    }
     return TraceExplanation(
-        str(signature), record.reason, record.seconds, None, parameters, guards, concrete.notes,
+        str(signature),
+        record.reason,
+        record.seconds,
+        None,
+        parameters,
+        guards,
+        concrete.notes,
         tuple(sorted(f"{name} ({file.rpartition('/')[2]})" for name, file in inlined)),
-        tuple(found.traced(concrete.graph, concrete.notes)))
+        tuple(found.traced(concrete.graph, concrete.notes)),
+    )
 
 
 def _short(span: Span | None) -> str:

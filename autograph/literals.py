@@ -2,6 +2,7 @@
 
 In: a string, the quotes round it.  Out: text that is read back as the same string.
 """
+
 from __future__ import annotations
 
 import sys

@@ -6,6 +6,7 @@ What always holds: nothing is executed while loading; globals are read where the
 (no copies), free variables through the cells that are given; the namespace of the operators is one free
 variable more.
 """
+
 from __future__ import annotations
 
 import ast
@@ -48,8 +49,9 @@ class Generated:
     originals: Mapping[types.CodeType, types.CodeType]
 
 
-def load(tree: gast.FunctionDef, source: Source, *, ag: str = "ag",
-         boxed_free: frozenset[str] = frozenset()) -> Generated:
+def load(
+    tree: gast.FunctionDef, source: Source, *, ag: str = "ag", boxed_free: frozenset[str] = frozenset()
+) -> Generated:
     """Print and compile a converted definition; `ag` is the name by which it calls the operators."""
     original = source.function.__code__
     located = to_ast(tree)
@@ -67,8 +69,9 @@ def load(tree: gast.FunctionDef, source: Source, *, ag: str = "ag",
     return Generated(text, filename, tree, code, wanted, ag, boxed_free, origin, originals)
 
 
-def _originals(code: types.CodeType, printed: ast.FunctionDef, origin: Origin,
-               source: Source) -> dict[types.CodeType, types.CodeType]:
+def _originals(
+    code: types.CodeType, printed: ast.FunctionDef, origin: Origin, source: Source
+) -> dict[types.CodeType, types.CodeType]:
     """Match generated and original code objects through the nodes that both were compiled from."""
     if not origin.functions:
         return {}
@@ -82,9 +85,15 @@ def _originals(code: types.CodeType, printed: ast.FunctionDef, origin: Origin,
     return found
 
 
-def bind(generated: Generated, original: types.FunctionType, namespace: object, globals_: dict[str, Any],
-         cells: Mapping[str, types.CellType], defaults: tuple[Any, ...] | None,
-         kwdefaults: dict[str, Any] | None) -> types.FunctionType:
+def bind(
+    generated: Generated,
+    original: types.FunctionType,
+    namespace: object,
+    globals_: dict[str, Any],
+    cells: Mapping[str, types.CellType],
+    defaults: tuple[Any, ...] | None,
+    kwdefaults: dict[str, Any] | None,
+) -> types.FunctionType:
     """A function over the generated code with these globals, cells and defaults, otherwise like `original`.
 
     cells: by name; those of `generated.boxed_free` names hold a box.
@@ -93,8 +102,10 @@ def bind(generated: Generated, original: types.FunctionType, namespace: object, 
     missing = [name for name in generated.freevars if name not in cells]
     if missing:
         raise GraphError(f"no cell was given for {', '.join(missing)} of {original.__qualname__}")
-    closure = tuple(types.CellType(namespace) if name == generated.ag else cells[name]
-                    for name in generated.code.co_freevars)
+    closure = tuple(
+        types.CellType(namespace) if name == generated.ag else cells[name]
+        for name in generated.code.co_freevars
+    )
     made = types.FunctionType(generated.code, globals_, original.__name__, defaults, closure)
     made.__kwdefaults__ = kwdefaults
     for name in _METADATA:

@@ -2,6 +2,7 @@
 
 In: the names that are taken.  Out: names that are not, the same ones in every run.
 """
+
 from __future__ import annotations
 
 import ast

@@ -5,6 +5,7 @@ Out: an `Origin`, kept under the generated file's name; `span_of_frame` asks it.
 What always holds: while a code object of a generated file lives, its text is in `linecache`, so tracebacks
 and debuggers show it; afterwards nothing of it is left.
 """
+
 from __future__ import annotations
 
 import ast
@@ -64,8 +65,9 @@ class _Walk:
         self.lines: dict[int, Span] = {}
         self.places: dict[Place, Span] = {}
         self.functions: list[tuple[FunctionNode, FunctionNode]] = []
-        self.user = {_key(node): node for node in trees.walk(user)
-                     if node is not user and isinstance(node, _FUNCTIONS)}
+        self.user = {
+            _key(node): node for node in trees.walk(user) if node is not user and isinstance(node, _FUNCTIONS)
+        }
 
     def visit(self, located: ast.AST, printed: ast.AST, around: Span) -> None:
         """Record this node and those within; one without a place of its own takes that around it."""
@@ -142,8 +144,13 @@ def is_generated_file(filename: str) -> bool:
     return filename.startswith("<autograph ")
 
 
-def register(filename: str, text: str, origin: Origin, compiled: Iterable[types.CodeType],
-             users: Iterable[types.CodeType] = ()) -> None:
+def register(
+    filename: str,
+    text: str,
+    origin: Origin,
+    compiled: Iterable[types.CodeType],
+    users: Iterable[types.CodeType] = (),
+) -> None:
     """Keep the text and its origin for as long as any of the code objects lives.
 
     users: those that stand for whole functions of the user's; others are parts of these.

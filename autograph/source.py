@@ -5,6 +5,7 @@ written out), its text, its file and first line.
 What always holds: positions in the tree are those of the user's file, and the tree compiles to what the
 function does.  If the file was edited since it was imported, that is an error, never a wrong tree.
 """
+
 from __future__ import annotations
 
 import ast
@@ -82,15 +83,18 @@ def source_of(function: object) -> Source:
         raise SourceNotFound(
             f"{_described(function)} has no Python source to convert",
             why="it is not a function written in Python with def or lambda",
-            fix="wrap it in a def, or call it from the function that you convert; it is then called as it is")
+            fix="wrap it in a def, or call it from the function that you convert; it is then called as it is",
+        )
     code = function.__code__
     span = Span(code.co_filename, code.co_firstlineno, 0, function.__name__)
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         kind = "generator" if code.co_flags & inspect.CO_GENERATOR else "coroutine"
         raise GeneratorError(
             f"{function.__qualname__} is a {kind} function, which can't be converted",
-            span=span, why="its body runs in pieces, between other code",
-            fix="return a list, or convert the functions that it calls")
+            span=span,
+            why="its body runs in pieces, between other code",
+            fix="return a list, or convert the functions that it calls",
+        )
     for attempt in (0, 1):
         if attempt:
             # The text that was read earlier doesn't fit: the module may have been edited and loaded anew.
@@ -131,7 +135,7 @@ def _is_source(node: FunctionNode, code: types.CodeType, imports: frozenset[str]
         return True
     # pytest rewrites asserts in test files and uses names that no identifier can have.
     rewritten = any(name.startswith("@") for name in (*code.co_names, *code.co_varnames))
-    return rewritten and fresh.co_varnames[:fresh.co_argcount] == code.co_varnames[:code.co_argcount]
+    return rewritten and fresh.co_varnames[: fresh.co_argcount] == code.co_varnames[: code.co_argcount]
 
 
 def _parsed(filename: str, module: dict[str, object]) -> _File | None:
@@ -171,15 +175,16 @@ def _parsed(filename: str, module: dict[str, object]) -> _File | None:
     return file
 
 
-def _source(function: types.FunctionType, node: FunctionNode, lines: list[str],
-            rebound: frozenset[str] = frozenset()) -> Source:
+def _source(
+    function: types.FunctionType, node: FunctionNode, lines: list[str], rebound: frozenset[str] = frozenset()
+) -> Source:
     code = function.__code__
     start, end = code.co_firstlineno, node.end_lineno or node.lineno
     if isinstance(node, ast.Lambda):
         text = ast.get_source_segment("".join(lines), node) or ""
     else:
-        indent = lines[start - 1][:len(lines[start - 1]) - len(lines[start - 1].lstrip())]
-        text = "".join(line.removeprefix(indent) for line in lines[start - 1:end])
+        indent = lines[start - 1][: len(lines[start - 1]) - len(lines[start - 1].lstrip())]
+        text = "".join(line.removeprefix(indent) for line in lines[start - 1 : end])
     return Source(function, node, text, code.co_filename, code.co_firstlineno, rebound)
 
 
@@ -228,11 +233,16 @@ def _not_found(function: types.FunctionType, span: Span) -> SourceNotFound:
     lines = linecache.getlines(span.file, function.__globals__)
     if lines:
         return SourceNotFound(
-            what, span=span, fix="import the module again",
+            what,
+            span=span,
+            fix="import the module again",
             why=f"the text in {span.file} is not that of the code that runs: the file was changed after"
-                " it was imported, or an import hook rewrites it")
+            " it was imported, or an import hook rewrites it",
+        )
     return SourceNotFound(
-        what, span=span,
+        what,
+        span=span,
         why="it was made by exec or eval, or in a session that keeps no text, or the file is gone",
         fix="define the function in a file, or enter its text in linecache.cache under the file name that it"
-            " was compiled with")
+        " was compiled with",
+    )

@@ -4,6 +4,7 @@ In: nodes of `ast` or `gast`.  Out: their parts, all nodes of a tree, the same t
 What always holds: parts come in the order of the fields; what holds no names and no code (contexts and
 operators) is left out of every walk.
 """
+
 from __future__ import annotations
 
 import ast
@@ -14,9 +15,26 @@ import gast
 from gast.ast3 import Ast3ToGAst, GAstToAst3
 
 # Fields whose values are never nodes, or nodes without parts that no walk looks for.
-_BARE = frozenset([
-    "arg", "asname", "attr", "conversion", "ctx", "id", "is_async", "kind", "kwd_attrs", "level", "module",
-    "op", "ops", "rest", "simple", "type_comment"])
+_BARE = frozenset(
+    [
+        "arg",
+        "asname",
+        "attr",
+        "conversion",
+        "ctx",
+        "id",
+        "is_async",
+        "kind",
+        "kwd_attrs",
+        "level",
+        "module",
+        "op",
+        "ops",
+        "rest",
+        "simple",
+        "type_comment",
+    ]
+)
 _LEAVES = frozenset(["Constant", "MatchSingleton", "Global", "Nonlocal"])
 _CONTEXTS = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
 

@@ -4,6 +4,7 @@ In: a module, statement or expression.  Out: text with as few parentheses as the
 What always holds: the text parses to a tree equal to the one given (positions apart), for every tree that
 the running Python's own parser can make.
 """
+
 from __future__ import annotations
 
 import ast
@@ -352,5 +353,8 @@ class _Printer(ExpressionPrinter):
 
 
 def _is_docstring(statement: ast.stmt) -> bool:
-    return (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-            and isinstance(statement.value.value, str))
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
+    )

@@ -3,6 +3,7 @@
 In: `ast` expressions.  Out: text in `self.f`.  What always holds: parentheses stand only where the grammar
 asks for them, and the text is read back as the same tree.
 """
+
 from __future__ import annotations
 
 import ast
@@ -16,20 +17,64 @@ from autograph.literals import FREE_FIELDS, NoLiteral, string_literal, string_pa
 from runtime.errors import ConversionRefused
 
 # How tightly an expression binds; a child printed where more is asked for gets parentheses.
-(LOOSE, TEST, OR, AND, NOT, COMPARE, BIT_OR, BIT_XOR, BIT_AND, SHIFT, SUM, TERM, UNARY, POWER, AWAIT,
- ATOM) = range(16)
+(
+    LOOSE,
+    TEST,
+    OR,
+    AND,
+    NOT,
+    COMPARE,
+    BIT_OR,
+    BIT_XOR,
+    BIT_AND,
+    SHIFT,
+    SUM,
+    TERM,
+    UNARY,
+    POWER,
+    AWAIT,
+    ATOM,
+) = range(16)
 
 BINARY: dict[str, tuple[str, int]] = {
-    "BitOr": ("|", BIT_OR), "BitXor": ("^", BIT_XOR), "BitAnd": ("&", BIT_AND), "LShift": ("<<", SHIFT),
-    "RShift": (">>", SHIFT), "Add": ("+", SUM), "Sub": ("-", SUM), "Mult": ("*", TERM),
-    "MatMult": ("@", TERM), "Div": ("/", TERM), "FloorDiv": ("//", TERM), "Mod": ("%", TERM),
+    "BitOr": ("|", BIT_OR),
+    "BitXor": ("^", BIT_XOR),
+    "BitAnd": ("&", BIT_AND),
+    "LShift": ("<<", SHIFT),
+    "RShift": (">>", SHIFT),
+    "Add": ("+", SUM),
+    "Sub": ("-", SUM),
+    "Mult": ("*", TERM),
+    "MatMult": ("@", TERM),
+    "Div": ("/", TERM),
+    "FloorDiv": ("//", TERM),
+    "Mod": ("%", TERM),
     "Pow": ("**", POWER),
 }
 _UNARY = {"Invert": "~", "Not": "not ", "UAdd": "+", "USub": "-"}
-_COMPARE = {"Eq": "==", "NotEq": "!=", "Lt": "<", "LtE": "<=", "Gt": ">", "GtE": ">=", "Is": "is",
-            "IsNot": "is not", "In": "in", "NotIn": "not in"}
-_LEVELS = {"NamedExpr": LOOSE, "Yield": LOOSE, "YieldFrom": LOOSE, "Tuple": LOOSE, "IfExp": TEST,
-           "Lambda": TEST, "Compare": COMPARE, "Await": AWAIT, "Starred": TEST}
+_COMPARE = {
+    "Eq": "==",
+    "NotEq": "!=",
+    "Lt": "<",
+    "LtE": "<=",
+    "Gt": ">",
+    "GtE": ">=",
+    "Is": "is",
+    "IsNot": "is not",
+    "In": "in",
+    "NotIn": "not in",
+}
+_LEVELS = {
+    "NamedExpr": LOOSE,
+    "Yield": LOOSE,
+    "YieldFrom": LOOSE,
+    "Tuple": LOOSE,
+    "IfExp": TEST,
+    "Lambda": TEST,
+    "Compare": COMPARE,
+    "Await": AWAIT,
+    "Starred": TEST,
+}
 _QUOTES = ("'", '"', "'''", '"""')
 
 
@@ -167,9 +212,14 @@ class ExpressionPrinter(Unparser):  # type: ignore[misc]  # astunparse is not ty
         self.write("[")
         index = node.slice
         # Before 3.11 a star may stand in an index only within parentheses, a slice only outside them.
-        plain = isinstance(index, ast.Tuple) and index.elts and (
-            any(isinstance(item, ast.Slice) for item in index.elts)
-            or not any(isinstance(item, ast.Starred) for item in index.elts))
+        plain = (
+            isinstance(index, ast.Tuple)
+            and index.elts
+            and (
+                any(isinstance(item, ast.Slice) for item in index.elts)
+                or not any(isinstance(item, ast.Starred) for item in index.elts)
+            )
+        )
         self.expr(index, bare=(ast.Tuple,) if plain else ())
         self.write("]")
 
@@ -231,8 +281,12 @@ class ExpressionPrinter(Unparser):  # type: ignore[misc]  # astunparse is not ty
             self.dispatch(clause)
         self.write(brackets[1])
 
-    brackets: ClassVar[dict[str, str]] = {"ListComp": "[]", "SetComp": "{}", "DictComp": "{}",
-                                          "GeneratorExp": "()"}
+    brackets: ClassVar[dict[str, str]] = {
+        "ListComp": "[]",
+        "SetComp": "{}",
+        "DictComp": "{}",
+        "GeneratorExp": "()",
+    }
     _ListComp = _SetComp = _DictComp = _GeneratorExp = _comprehended
 
     def _comprehension(self, node: ast.comprehension) -> None:
@@ -274,13 +328,16 @@ class ExpressionPrinter(Unparser):  # type: ignore[misc]  # astunparse is not ty
         if not FREE_FIELDS:
             if self._outer_quotes:
                 raise NoLiteral
-            raise ConversionRefused("an f-string here has no text before Python 3.12",
-                                    why="its fields hold strings that need every kind of quotes",
-                                    fix="give the inner strings names first, then format those")
+            raise ConversionRefused(
+                "an f-string here has no text before Python 3.12",
+                why="its fields hold strings that need every kind of quotes",
+                fix="give the inner strings names first, then format those",
+            )
         self.write(f"f'{self._fields(node, chr(39), ())}'")
 
-    def _fields(self, node: ast.JoinedStr, quote: str, taken: tuple[str, ...],
-                spec: bool = False) -> str | None:
+    def _fields(
+        self, node: ast.JoinedStr, quote: str, taken: tuple[str, ...], spec: bool = False
+    ) -> str | None:
         """The text between the quotes of an f-string, or None when a field can't stand between them."""
         parts: list[str] = []
         for part in node.values:

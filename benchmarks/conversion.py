@@ -6,6 +6,7 @@ What always holds: processor time is measured, the best of several runs, each on
 
     python benchmarks/conversion.py --quick
 """
+
 from __future__ import annotations
 
 import argparse
@@ -30,21 +31,40 @@ def ifs(lines: int) -> list[str]:
 
 def arms(lines: int) -> list[str]:
     """Ifs with two arms, which bind several names."""
-    return [text for k in range(lines // 5) for text in (
-        f"if x > {k} and y < {k}:", f"    y = x + {k}", "    z = y", "else:", "    z = x - y")]
+    return [
+        text
+        for k in range(lines // 5)
+        for text in (f"if x > {k} and y < {k}:", f"    y = x + {k}", "    z = y", "else:", "    z = x - y")
+    ]
 
 
 def loops(lines: int) -> list[str]:
     """Loops of both kinds with a jump each."""
-    return [text for k in range(lines // 5) for text in (
-        f"for i in range({k}):" if k % 2 else f"while y < {k}:",
-        f"    if x > {k}:", "        break", "    y = y + x", f"    z = y * {k}")]
+    return [
+        text
+        for k in range(lines // 5)
+        for text in (
+            f"for i in range({k}):" if k % 2 else f"while y < {k}:",
+            f"    if x > {k}:",
+            "        break",
+            "    y = y + x",
+            f"    z = y * {k}",
+        )
+    ]
 
 
 def defs(lines: int) -> list[str]:
     """Inner functions and their calls."""
-    return [text for k in range(lines // 4) for text in (
-        f"def inner_{k}(a):", f"    b = a + {k}", "    return b if b > 0 else -b", f"y = y + inner_{k}(x)")]
+    return [
+        text
+        for k in range(lines // 4)
+        for text in (
+            f"def inner_{k}(a):",
+            f"    b = a + {k}",
+            "    return b if b > 0 else -b",
+            f"y = y + inner_{k}(x)",
+        )
+    ]
 
 
 def straight(lines: int) -> list[str]:
@@ -54,9 +74,18 @@ def straight(lines: int) -> list[str]:
 
 def nested(lines: int) -> list[str]:
     """Loops and ifs inside one another, three deep, next to each other."""
-    return [text for k in range(lines // 6) for text in (
-        f"for i in range({k}):", f"    if i > {k}:", "        while z > i:", "            z = z - i",
-        "        y = y + z", "    z = z + x")]
+    return [
+        text
+        for k in range(lines // 6)
+        for text in (
+            f"for i in range({k}):",
+            f"    if i > {k}:",
+            "        while z > i:",
+            "            z = z - i",
+            "        y = y + z",
+            "    z = z + x",
+        )
+    ]
 
 
 def returns(lines: int) -> list[str]:
@@ -65,8 +94,14 @@ def returns(lines: int) -> list[str]:
 
 
 SHAPES: dict[str, Callable[[int], list[str]]] = {
-    "ifs": ifs, "arms": arms, "loops": loops, "defs": defs, "straight": straight, "nested": nested,
-    "returns": returns}
+    "ifs": ifs,
+    "arms": arms,
+    "loops": loops,
+    "defs": defs,
+    "straight": straight,
+    "nested": nested,
+    "returns": returns,
+}
 
 
 def function(shape: str, lines: int) -> types.FunctionType:

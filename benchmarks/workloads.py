@@ -62,9 +62,7 @@ def heat(u0: Arrays, steps: int) -> Any:
     """The heat equation on a square with fixed edges, in place."""
     u = u0.copy()
     for _ in range(steps):
-        u[1:-1, 1:-1] += 0.2 * (
-            u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4.0 * u[1:-1, 1:-1]
-        )
+        u[1:-1, 1:-1] += 0.2 * (u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4.0 * u[1:-1, 1:-1])
     return u
 
 
@@ -76,7 +74,9 @@ def heat_loops(u0: Arrays, steps: int) -> Any:
     for _ in range(steps):
         for i in range(1, n - 1):
             for j in range(1, m - 1):
-                v[i, j] = u[i, j] + 0.2 * (u[i + 1, j] + u[i - 1, j] + u[i, j + 1] + u[i, j - 1] - 4.0 * u[i, j])
+                v[i, j] = u[i, j] + 0.2 * (
+                    u[i + 1, j] + u[i - 1, j] + u[i, j + 1] + u[i, j - 1] - 4.0 * u[i, j]
+                )
         for i in range(1, n - 1):
             for j in range(1, m - 1):
                 u[i, j] = v[i, j]
@@ -190,7 +190,8 @@ WORKLOADS: tuple[Workload, ...] = (
     Workload("W07L", "heat equation, element by element", heat_loops,
              lambda q: (_random(24, 24) if q else _random(64, 64), np.int64(10))),
     Workload("W19", "edit distance, nested for, in place", edit_distance, _sequences),
-    Workload("L01", "shortest paths, in place", shortest_paths, lambda q: (_random(20, 20) if q else _random(60, 60),),
+    Workload("L01", "shortest paths, in place", shortest_paths,
+             lambda q: (_random(20, 20) if q else _random(60, 60),),
              writes=True),
     Workload("L02", "sieve of Eratosthenes", sieve, lambda q: (np.int64(20000 if q else 200000),)),
     Workload("L03", "Cholesky by hand", cholesky, lambda q: (_positive(20 if q else 60),)),

@@ -3,6 +3,7 @@
 `function` traces Python functions as they stand; control flow on traced values is written with `cond`,
 `while_loop` and `for_loop`.  The package `autograph` writes that form for you.
 """
+
 from __future__ import annotations
 
 from runtime.api import function

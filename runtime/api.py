@@ -4,6 +4,7 @@ In: a Python function that uses `cond`, `while_loop` and `for_loop` where contro
 values.  Out: a polymorphic function.  Nothing is rewritten: the function is traced as it stands, and a
 Python `if` on a traced value is an error of the trace, so that call runs as plain Python.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
@@ -42,28 +43,60 @@ def make_function(
 
 def as_it_stands(function: Callable[..., Any]) -> Tracer:
     """The tracer that runs the Python function without rewriting it."""
-    def trace(positional: Sequence[Argument], keywords: Mapping[str, Argument], *, name: str, strict: bool,
-              volatile: frozenset[Any]) -> TraceResult:
-        return trace_call(function, positional, keywords, name=name, strict=strict, volatile=volatile,
-                          unroll_limit=settings.unroll_limit)
+
+    def trace(
+        positional: Sequence[Argument],
+        keywords: Mapping[str, Argument],
+        *,
+        name: str,
+        strict: bool,
+        volatile: frozenset[Any],
+    ) -> TraceResult:
+        return trace_call(
+            function,
+            positional,
+            keywords,
+            name=name,
+            strict=strict,
+            volatile=volatile,
+            unroll_limit=settings.unroll_limit,
+        )
+
     return trace
 
 
 @overload
-def function(f: Callable[P, R], *, input_signature: InputSignature | None = ..., reduce_retracing: bool = ...,
-             strict: bool | None = ...) -> PolymorphicFunction[P, R]: ...
+def function(
+    f: Callable[P, R],
+    *,
+    input_signature: InputSignature | None = ...,
+    reduce_retracing: bool = ...,
+    strict: bool | None = ...,
+) -> PolymorphicFunction[P, R]: ...
 @overload
-def function(f: None = None, *, input_signature: InputSignature | None = ..., reduce_retracing: bool = ...,
-             strict: bool | None = ...) -> Callable[[Callable[P, R]], PolymorphicFunction[P, R]]: ...
-def function(f: Any = None, *, input_signature: InputSignature | None = None, reduce_retracing: bool = True,
-             strict: bool | None = None) -> Any:
+def function(
+    f: None = None,
+    *,
+    input_signature: InputSignature | None = ...,
+    reduce_retracing: bool = ...,
+    strict: bool | None = ...,
+) -> Callable[[Callable[P, R]], PolymorphicFunction[P, R]]: ...
+def function(
+    f: Any = None,
+    *,
+    input_signature: InputSignature | None = None,
+    reduce_retracing: bool = True,
+    strict: bool | None = None,
+) -> Any:
     """Trace calls of `f` and run the graphs; `f` is not rewritten.
 
     >>> @function
     ... def total(x):
     ...     return while_loop(lambda i, s: i < x.size, lambda i, s: (i + 1, s + x[i]), (0, 0.0))[1]
     """
+
     def decorate(original: Any) -> Any:
         options = {"input_signature": input_signature, "reduce_retracing": reduce_retracing, "strict": strict}
         return make_function(original, as_it_stands, (function, options), **options)
+
     return decorate if f is None else decorate(f)

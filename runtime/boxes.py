@@ -32,7 +32,8 @@ def unbound_error(name: str, *, free: bool = False) -> NameError:
     if free:
         if sys.version_info >= (3, 11):
             return NameError(
-                f"cannot access free variable '{name}' where it is not associated with a value in enclosing scope"
+                f"cannot access free variable '{name}' where it is not associated with a value"
+                " in enclosing scope"
             )
         return NameError(f"free variable '{name}' referenced before assignment in enclosing scope")
     if sys.version_info >= (3, 11):

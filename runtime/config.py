@@ -4,6 +4,7 @@ In: the environment, once, at import; later assignments to `settings`.  Out: `se
 one attribute per row of `TABLE`.  A value of the wrong type or out of range is never stored: the error
 names all valid ones.  Nothing else in the project reads `os.environ`.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -16,13 +17,21 @@ from runtime.errors import message
 
 Scalar = Union[bool, int, str]
 
-_BOOLS: dict[str, bool] = {"1": True, "true": True, "yes": True, "on": True,
-                           "0": False, "false": False, "no": False, "off": False}
+_BOOLS: dict[str, bool] = {
+    "1": True,
+    "true": True,
+    "yes": True,
+    "on": True,
+    "0": False,
+    "false": False,
+    "no": False,
+    "off": False,
+}
 
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """One row: name, type, default, environment variable, what it does, and which numbers or words it takes."""
+    """One row: name, type, default, environment variable, what it does, which numbers or words it takes."""
 
     name: str
     type: type
@@ -46,8 +55,13 @@ class Setting:
             return value
         if isinstance(value, str) and value in self.choices:
             return value
-        raise ValueError(message(f"{value!r} is not a value for the setting {self.name!r}", why=self.doc,
-                                 fix=f"give it {self.valid()}"))
+        raise ValueError(
+            message(
+                f"{value!r} is not a value for the setting {self.name!r}",
+                why=self.doc,
+                fix=f"give it {self.valid()}",
+            )
+        )
 
     def parse(self, text: str) -> Scalar:
         """The value that the environment variable's text stands for; ValueError if none."""
@@ -59,24 +73,60 @@ class Setting:
         if self.type is int and word.lstrip("+-").isdigit() and int(word) >= self.least:
             return int(word)
         valid = "one of " + ", ".join(_BOOLS) if self.type is bool else self.valid()
-        raise ValueError(message(f"the environment variable {self.env} is {text!r}", why=self.doc,
-                                 fix=f"set it to {valid}, or unset it"))
+        raise ValueError(
+            message(
+                f"the environment variable {self.env} is {text!r}",
+                why=self.doc,
+                fix=f"set it to {valid}, or unset it",
+            )
+        )
 
 
 TABLE: tuple[Setting, ...] = (
-    Setting("show_generated_frames", bool, False, "AUTOGRAPH_SHOW_GENERATED_FRAMES",
-            "Keep the frames of generated code in tracebacks."),
-    Setting("unroll_limit", int, 16, "AUTOGRAPH_UNROLL_LIMIT",
-            "Loops over a static range of at most this many items are unrolled; longer ones are staged."),
-    Setting("cache_size", int, 64, "AUTOGRAPH_CACHE_SIZE",
-            "Traces kept per function; the least recently used one goes first.", least=1),
-    Setting("warn_after_retraces", int, 0, "AUTOGRAPH_WARN_AFTER_RETRACES",
-            "Warn once per function when it has been traced again this often; 0 never warns."),
-    Setting("strict", bool, False, "AUTOGRAPH_STRICT",
-            "Raise where a function or a part of it would be left to plain Python."),
-    Setting("executor", str, "auto", "AUTOGRAPH_EXECUTOR",
-            "Whether graphs run as native code: where that is likely to pay, never, or wherever possible.",
-            choices=("auto", "numpy", "native")),
+    Setting(
+        "show_generated_frames",
+        bool,
+        False,
+        "AUTOGRAPH_SHOW_GENERATED_FRAMES",
+        "Keep the frames of generated code in tracebacks.",
+    ),
+    Setting(
+        "unroll_limit",
+        int,
+        16,
+        "AUTOGRAPH_UNROLL_LIMIT",
+        "Loops over a static range of at most this many items are unrolled; longer ones are staged.",
+    ),
+    Setting(
+        "cache_size",
+        int,
+        64,
+        "AUTOGRAPH_CACHE_SIZE",
+        "Traces kept per function; the least recently used one goes first.",
+        least=1,
+    ),
+    Setting(
+        "warn_after_retraces",
+        int,
+        0,
+        "AUTOGRAPH_WARN_AFTER_RETRACES",
+        "Warn once per function when it has been traced again this often; 0 never warns.",
+    ),
+    Setting(
+        "strict",
+        bool,
+        False,
+        "AUTOGRAPH_STRICT",
+        "Raise where a function or a part of it would be left to plain Python.",
+    ),
+    Setting(
+        "executor",
+        str,
+        "auto",
+        "AUTOGRAPH_EXECUTOR",
+        "Whether graphs run as native code: where that is likely to pay, never, or wherever possible.",
+        choices=("auto", "numpy", "native"),
+    ),
 )
 _ROWS: dict[str, Setting] = {row.name: row for row in TABLE}
 

@@ -9,6 +9,7 @@ import can still be read at the top of a file.  Loading is Python's own, with it
     else:
         executor = Lazy("runtime.execute.native.executor")
 """
+
 from __future__ import annotations
 
 import importlib

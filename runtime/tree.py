@@ -5,6 +5,7 @@ leaves in order, and a structure that rebuilds it.  Dicts keep their insertion o
 and so is every object whose class is not a container: `unflatten(structure, leaves)` always gives an
 equal tree of the same classes.
 """
+
 from __future__ import annotations
 
 import atexit
@@ -63,7 +64,8 @@ def flatten_with_paths(tree: Any, root: str = "") -> tuple[list[tuple[str, Any]]
     [("x['b'][0]", 1), ("x['b'][1]", 2)]
     """
     accessors, leaves, structure = optree.tree_flatten_with_accessor(
-        tree, none_is_leaf=True, namespace=NAMESPACE)
+        tree, none_is_leaf=True, namespace=NAMESPACE
+    )
     return [(at.codify(root), leaf) for at, leaf in zip(accessors, leaves, strict=True)], structure
 
 

@@ -216,7 +216,7 @@ def named_extras(cls: type) -> dict[str, Any]:
 def _from_namedtuple(value: Any) -> bool:
     function = getattr(value, "__func__", value)
     module = getattr(function, "__globals__", {}).get("__name__", "")
-    return module == "collections" or module.startswith("namedtuple_")
+    return bool(module == "collections" or module.startswith("namedtuple_"))
 
 
 def _harmless(entry: tuple[str, Any]) -> bool:
@@ -308,4 +308,6 @@ def _kinds(t: Type) -> tuple[WeakType | ArrayType, ...]:
 
 def numeric(t: Type) -> bool:
     """Whether values of `t` are arrays, NumPy scalars or Python numbers."""
-    return isinstance(t, (ArrayType, WeakType, NumberType)) or (isinstance(t, StaticType) and type(t.value) in WEAK_OF)
+    return isinstance(t, (ArrayType, WeakType, NumberType)) or (
+        isinstance(t, StaticType) and type(t.value) in WEAK_OF
+    )

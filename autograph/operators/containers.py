@@ -33,6 +33,14 @@ def list_(*values: Any) -> Any:
     return out
 
 
+def tuple_(*values: Any) -> Any:
+    """`(*values,)` of a display with a star."""
+    trace = active()
+    if trace is None or not any(isinstance(v, Star) for v in values):
+        return values
+    return trace.protocol.call(tuple, (list_(*values),), {})
+
+
 def set_(*values: Any) -> Any:
     """`{*values}`."""
     trace = active()
@@ -64,7 +72,7 @@ def dict_merge(*parts: Any) -> Any:
 
 
 def unpack(value: Any, before: int | None = None, after: int | None = None) -> Any:
-    """The items of `a, b = value` (before=2), of `a, *rest, b = value` (before=1, after=1), or of `f(*value)`."""
+    """The items of `a, b = value` (before=2), `a, *rest, b = value` (before=1, after=1), or `f(*value)`."""
     trace = active()
     if before is None:
         return _spread(value)
@@ -116,7 +124,7 @@ def _each(
 def list_comp(
     element: Callable[..., Any], iterable: Any, where: Callable[..., Any] | None = None, flat: bool = False
 ) -> Any:
-    """`[element(x) for x in iterable if where(x)]`; with flat=True, element gives an iterable that is spliced in."""
+    """`[element(x) for x in iterable if where(x)]`; flat=True: element gives an iterable, spliced in."""
     out = list_()
     _each(iterable, out.append, where, element, flat)
     return out

@@ -1,4 +1,4 @@
-"""Names that need more than a Python local: shared boxes, globals that are rebound, unbound names; raising."""
+"""Names that need more than a Python local: boxes, globals that are rebound, unbound names; raising."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def raise_(*parts: Any) -> None:
     trace = active()
     if trace is None:
         if not parts:
-            raise  # noqa: PLE0704  what is being handled where this is called
+            raise
         if len(parts) == 2:
             raise parts[0] from parts[1]
         raise parts[0]

@@ -99,6 +99,8 @@ class _Calls(Rewriter):
         func = node.func
         if isinstance(func, gast.Lambda):
             return True
+        if self.work.spreads(node.args):
+            return isinstance(func, gast.Attribute) and self.is_operators(func.value)
         if isinstance(func, gast.Name) and func.id in self.work.direct:
             return func.id in self.defined
         if self.work.is_numpy(func):
@@ -109,14 +111,7 @@ class _Calls(Rewriter):
             return known and not all(is_static(arg) for arg in node.args)
         if not isinstance(func, gast.Attribute):
             return False
-        owner = func.value
-        if isinstance(owner, gast.Attribute) and owner.attr == "pattern":
-            owner = owner.value  # the makers of patterns
-        if (
-            isinstance(owner, gast.Name)
-            and owner.id == self.work.ctx.ag
-            and owner.id not in self.work.bound_names
-        ):
+        if self.is_operators(func.value):
             return True
         if isinstance(func.value, gast.Name) and (
             func.value.id == self.work.ctx.ag or func.value.id in self.work.boxes and func.attr == "set"
@@ -128,6 +123,13 @@ class _Calls(Rewriter):
             func.value
         )  # a global module, class or object may have methods of such names
         return receiver is self.work.ctx.missing or isinstance(receiver, (np.ndarray, list, dict, set))
+
+    def is_operators(self, owner: gast.AST) -> bool:
+        """Whether the expression is the namespace of the operators, or of the makers of patterns in it."""
+        if isinstance(owner, gast.Attribute) and owner.attr == "pattern":
+            owner = owner.value
+        named = isinstance(owner, gast.Name) and owner.id == self.work.ctx.ag
+        return named and self.work.ctx.ag not in self.work.bound_names
 
 
 def is_static(node: Any) -> bool:

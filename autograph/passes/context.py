@@ -96,6 +96,10 @@ class Work:
         mine = func.attr == operator and func.value.id == self.ctx.ag
         return mine and self.ctx.ag not in self.bound_names
 
+    def spreads(self, parts: list[gast.AST]) -> bool:
+        """Whether a star among the parts may stand for a number of items that is known only at run time."""
+        return any(isinstance(part, gast.Starred) and self.is_operator(part.value, "unpack") for part in parts)
+
     def fresh(self, base: str) -> str:
         """A name that occurs nowhere in the function yet; it stays taken."""
         return self.ctx.names.fresh(base)

@@ -3,7 +3,7 @@
 In: code in which loops and logic are operators already.  Out: the same with operators for displays.
 Displays that are used up where they stand stay as written: arguments of NumPy functions, what a loop
 runs over, the right side of `in`, an index.  A star in a display or call takes its value apart by
-`ag.unpack`.
+`ag.unpack`; displays with one are never left as written.
 """
 
 from __future__ import annotations
@@ -92,13 +92,21 @@ class _Displays(Rewriter):
 
     def visit_List(self, node: Any) -> Any:
         self.generic(node)
-        if node in self.kept or not isinstance(node.ctx, gast.Load):
+        kept = node in self.kept and not self.work.spreads(node.elts)
+        if kept or not isinstance(node.ctx, gast.Load):
             return node
         return locate(self.work.ag("list_", *node.elts), node)
 
     def visit_Set(self, node: Any) -> Any:
         self.generic(node)
-        return node if node in self.kept else locate(self.work.ag("set_", *node.elts), node)
+        kept = node in self.kept and not self.work.spreads(node.elts)
+        return node if kept else locate(self.work.ag("set_", *node.elts), node)
+
+    def visit_Tuple(self, node: Any) -> Any:
+        self.generic(node)
+        if not isinstance(node.ctx, gast.Load) or not self.work.spreads(node.elts):
+            return node
+        return locate(self.work.ag("tuple_", *node.elts), node)
 
     def visit_Dict(self, node: Any) -> Any:
         self.generic(node)

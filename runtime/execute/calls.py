@@ -45,7 +45,7 @@ def template_of(node: Node, row: OpDef, constants: Constants, device: str = "cpu
 
 
 def goes_to_cupy(node: Node, row: OpDef) -> bool:
-    """Whether the plain call would reach CuPy: NumPy's function asks its arguments, and one is a device array.
+    """Whether the plain call would reach CuPy: NumPy's function asks its arguments, one a device array.
 
     All else stays NumPy's own: `np.sqrt` of a host number, `np.zeros`, and `np.asarray`, which refuses.
     """

@@ -101,7 +101,7 @@ class Constants:
         return Expr(dotted if dotted else self.bind(value, const.name or _hint(value)))
 
     def reference(self, const: Const, compared: bool) -> Expr:
-        """A name for the very object, where a literal would make another one, or a warning unless it is compared."""
+        """A name for the very object, where a literal would make another, or a warning unless compared."""
         if compared and (const.value is None or isinstance(const.value, bool)):
             return self.expression(const)
         return Expr(self.bind(const.value, const.name or _hint(const.value)))

@@ -5,6 +5,7 @@ arguments the graph takes (all that are not static) and runs the plan; graph, pl
 look at.  The plan is printed and loaded when first needed, once; where native code can do the work, it is
 what runs, and the plan does the calls that native code hands back.
 """
+
 from __future__ import annotations
 
 import functools
@@ -142,8 +143,10 @@ class ConcreteFunction:
 
         A `TensorSpec` for arrays, the value of a static one, a tuple for a tuple, else the trace type.
         """
-        return (tuple(_spec(name, t) for name, t in self.signature.positional),
-                {name: _spec(name, t) for name, t in self.signature.keywords})
+        return (
+            tuple(_spec(name, t) for name, t in self.signature.positional),
+            {name: _spec(name, t) for name, t in self.signature.keywords},
+        )
 
     @property
     def structured_outputs(self) -> Any:
@@ -171,9 +174,11 @@ class ConcreteFunction:
                 raise self._mismatch(values, named, f"the argument {name!r} is not {show(t)}")
         failed = [guard for guard in self.guards if not holds(guard, every)]
         if failed:
-            raise GuardError(f"{self.signature} relies on what is no longer so",
-                             why="; ".join(map(str, guard_changes(failed, every))),
-                             fix="call the function itself: it traces again")
+            raise GuardError(
+                f"{self.signature} relies on what is no longer so",
+                why="; ".join(map(str, guard_changes(failed, every))),
+                fix="call the function itself: it traces again",
+            )
         free = [v for v, t in zip(every, self.signature.types, strict=True) if not isinstance(t, StaticType)]
         return self.executable(*free)
 
@@ -189,23 +194,30 @@ class ConcreteFunction:
             if len(values) <= len(left) and not unknown and set(open_names) <= {*named, *taken}:
                 given = {**named, **taken}
                 return tuple(given[name] if name in given else _value(types[name]) for name in names)
-        why = f"there is no argument {unknown[0]!r}" if unknown else (
-            f"it takes {len(open_names)} arguments ({', '.join(open_names)}), static ones may be given too")
+        why = (
+            f"there is no argument {unknown[0]!r}"
+            if unknown
+            else (f"it takes {len(open_names)} arguments ({', '.join(open_names)}); static ones may be given")
+        )
         raise self._mismatch(values, named, why)
 
     def _mismatch(self, values: tuple[Any, ...], named: dict[str, Any], why: str) -> SignatureError:
         given = [show(argument_type(v)) for v in values]
         given += [f"{name}={show(argument_type(v)).removeprefix('=')}" for name, v in named.items()]
-        return SignatureError(f"the arguments do not match a trace of {self.signature.function!r}\n"
-                              f"  given:    {self.signature.function}({', '.join(given)})\n"
-                              f"  traced:   {self.signature}", why=why,
-                              fix="call the function itself: it traces again for other arguments")
+        return SignatureError(
+            f"the arguments do not match a trace of {self.signature.function!r}\n"
+            f"  given:    {self.signature.function}({', '.join(given)})\n"
+            f"  traced:   {self.signature}",
+            why=why,
+            fix="call the function itself: it traces again for other arguments",
+        )
 
     def __str__(self) -> str:
         lines = [f"{self.signature}"]
         lines += [f"  guard: {guard.text}" for guard in self.guards]
-        lines += [f"  {note.kind}: {note.reason}" + (f" ({note.span})" if note.span else "")
-                  for note in self.notes]
+        lines += [
+            f"  {note.kind}: {note.reason}" + (f" ({note.span})" if note.span else "") for note in self.notes
+        ]
         return "\n".join(lines)
 
     def __repr__(self) -> str:

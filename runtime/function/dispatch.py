@@ -7,6 +7,7 @@ What always holds: the test accepts exactly the arguments whose types the signat
 which all guards hold.  It is written out as code because every call pays for it: comparing types and
 shapes one by one costs about a third of building and hashing a key.
 """
+
 from __future__ import annotations
 
 import enum
@@ -40,8 +41,19 @@ class _Miss(enum.Enum):
 MISS = _Miss.MISS
 ENTRY_FILE = "<autograph entry>"
 traceback.register_hidden(ENTRY_FILE)
-_IDENTITY = (bool, type(None), type(Ellipsis), type(NotImplemented), type, enum.Enum, _types.FunctionType,
-             _types.BuiltinFunctionType, _types.ModuleType, _types.CodeType, np.ufunc)
+_IDENTITY = (
+    bool,
+    type(None),
+    type(Ellipsis),
+    type(NotImplemented),
+    type,
+    enum.Enum,
+    _types.FunctionType,
+    _types.BuiltinFunctionType,
+    _types.ModuleType,
+    _types.CodeType,
+    np.ufunc,
+)
 _WEAK: dict[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
 
 
@@ -49,8 +61,12 @@ class _Conditions:
     """Collects the conditions of one test as Python text, and the objects that the text names."""
 
     def __init__(self) -> None:
-        self.names: dict[str, Any] = {"MISS": MISS, "ndarray": np.ndarray, "describes": describes,
-                                      "same_static": same_static}
+        self.names: dict[str, Any] = {
+            "MISS": MISS,
+            "ndarray": np.ndarray,
+            "describes": describes,
+            "same_static": same_static,
+        }
         self.texts: list[str] = []
         self.reads: dict[tuple[Any, ...], str] = {}
 
@@ -86,8 +102,11 @@ class _Conditions:
             return
         same = self.name(t.dtype)
         if t.scalar:
-            self.texts.append(f"type({at}) is {self.name(t.dtype.type)} and {at}.dtype == {same}"
-                              if t.dtype.kind not in "biufc" else f"type({at}) is {self.name(t.dtype.type)}")
+            self.texts.append(
+                f"type({at}) is {self.name(t.dtype.type)} and {at}.dtype == {same}"
+                if t.dtype.kind not in "biufc"
+                else f"type({at}) is {self.name(t.dtype.type)}"
+            )
             return
         self.texts.append(f"type({at}) is ndarray and ({at}.dtype is {same} or {at}.dtype == {same})")
         if t.shape is None:
@@ -113,10 +132,15 @@ class _Conditions:
         """A guard, its path written out as attribute and item reads."""
         root = guard.path.root
         at = arguments[root] if isinstance(root, int) else self.name(root[0])
-        place = (at,)
+        place: tuple[Any, ...] = (at,)
         for kind, key in guard.path.steps:
-            step = f"len({at})" if kind == "len" else f"{at}[{self.name(key)}]" if kind == "item" else (
-                f"{at}.{key}" if str(key).isidentifier() else f"getattr({at}, {key!r})")
+            step = (
+                f"len({at})"
+                if kind == "len"
+                else f"{at}[{self.name(key)}]"
+                if kind == "item"
+                else (f"{at}.{key}" if str(key).isidentifier() else f"getattr({at}, {key!r})")
+            )
             place = (*place, (kind, type(key), key))
             at = self.reads.get(place, "")
             if not at:  # read once: other guards look at the same place, or further along the same way
@@ -128,8 +152,7 @@ class _Conditions:
             self.add(guard.expect, at)
 
 
-def entry_source(signature: Signature, guards: tuple[Guard, ...],
-                 call: str) -> tuple[str, dict[str, Any]]:
+def entry_source(signature: Signature, guards: tuple[Guard, ...], call: str) -> tuple[str, dict[str, Any]]:
     """The text of an entry and the names it uses; `call` is the expression that runs the trace, with
     `{values}` for the arguments that the graph takes."""
     conditions = _Conditions()
@@ -144,8 +167,9 @@ def entry_source(signature: Signature, guards: tuple[Guard, ...],
     if count:
         lines.append(f"    {', '.join(arguments[:count])}{',' if count == 1 else ''} = args")
     lines += [f"    {a} = kwargs[{k!r}]" for a, k in zip(arguments[count:], keywords, strict=True)]
-    passed = ", ".join(a for a, t in zip(arguments, signature.types, strict=True)
-                       if not isinstance(t, StaticType))
+    passed = ", ".join(
+        a for a, t in zip(arguments, signature.types, strict=True) if not isinstance(t, StaticType)
+    )
     if conditions.texts:
         indent = "    "
         if guards:

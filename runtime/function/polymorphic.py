@@ -7,6 +7,7 @@ when there is none, and leaves to plain Python what can't be traced.
 What always holds: a trace runs only when its signature covers the arguments and its guards hold; the
 cache has a bound; tracing happens once per signature, also with threads; no argument is kept alive.
 """
+
 from __future__ import annotations
 
 import collections
@@ -62,16 +63,23 @@ Q = ParamSpec("Q")
 R = TypeVar("R")
 S = TypeVar("S")
 Around = Callable[[Callable[..., Any], Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
-LINEAR = 8       # with this many traces or fewer they are tried one by one; more are found by their key
-LIFETIMES = 4    # a function traced this many times the size of its cache runs as plain Python from then on
+LINEAR = 8  # with this many traces or fewer they are tried one by one; more are found by their key
+LIFETIMES = 4  # a function traced this many times the size of its cache runs as plain Python from then on
 FORWARDED = frozenset({"__code__", "__defaults__", "__kwdefaults__", "__globals__", "__closure__"})
 
 
 class Tracer(Protocol):
     """Traces one call; raises `Untraceable` (or `ConversionRefused`: the function can't be at all)."""
 
-    def __call__(self, positional: Sequence[Argument], keywords: Mapping[str, Argument], *, name: str,
-                 strict: bool, volatile: frozenset[Any]) -> TraceResult:
+    def __call__(
+        self,
+        positional: Sequence[Argument],
+        keywords: Mapping[str, Argument],
+        *,
+        name: str,
+        strict: bool,
+        volatile: frozenset[Any],
+    ) -> TraceResult:
         """The graph of this call."""
 
 
@@ -239,9 +247,14 @@ class PolymorphicFunction(Generic[P, R]):
             self._store(record, exact.skeleton(), bound)
             return record
 
-    def _signature_for(self, exact: Signature, group: list[TraceRecord], covering: list[TraceRecord],
-                       values: tuple[Any, ...], promise: Promise | None
-                       ) -> tuple[Signature, str, tuple[Change, ...]]:
+    def _signature_for(
+        self,
+        exact: Signature,
+        group: list[TraceRecord],
+        covering: list[TraceRecord],
+        values: tuple[Any, ...],
+        promise: Promise | None,
+    ) -> tuple[Signature, str, tuple[Change, ...]]:
         """The signature to trace for, and why there must be a new trace: in words, and what differs."""
         if promise is not None and not covering:
             return promise.signature, *(_why(exact, group[-1].signature) if group else (FIRST, ()))
@@ -274,8 +287,14 @@ class PolymorphicFunction(Generic[P, R]):
         if before != now:
             self._changes[place] = times + 1, now
 
-    def _attempt(self, signature: Signature, exact: Signature, bound: Bound, reason: str,
-                 promise: Promise | None = None) -> TraceRecord:
+    def _attempt(
+        self,
+        signature: Signature,
+        exact: Signature,
+        bound: Bound,
+        reason: str,
+        promise: Promise | None = None,
+    ) -> TraceRecord:
         """Trace for `signature`, else for the exact one, else leave the signature to plain Python."""
         guards: tuple[Guard, ...] = ()
         if promise is not None:
@@ -300,31 +319,42 @@ class PolymorphicFunction(Generic[P, R]):
                 if not why:  # text and place only: the exception would keep the arguments alive
                     why, where = _reason(problem), getattr(problem, "span", None)
                 continue
-            return TraceRecord(candidate, reason, time.perf_counter() - start, concrete, None, entry,
-                               made=next(self._tick))
+            return TraceRecord(
+                candidate, reason, time.perf_counter() - start, concrete, None, entry, made=next(self._tick)
+            )
         return self._plain_record(signature, why, time.perf_counter() - start, where, reason, guards)
 
     def _trace(self, signature: Signature, bound: Bound, guards: tuple[Guard, ...]) -> ConcreteFunction:
         """One trace, which has these guards too; nothing is stored."""
         self._traced += 1
-        positional = [Argument(name, example(value), t)
-                      for (name, t), value in zip(signature.positional, bound.positional, strict=True)]
+        positional = [
+            Argument(name, example(value), t)
+            for (name, t), value in zip(signature.positional, bound.positional, strict=True)
+        ]
         keywords = {name: Argument(name, example(bound.keywords[name]), t) for name, t in signature.keywords}
         # A place that changed a second time is read at run time from then on.
         volatile = _volatile(self._changes)
         again = any(account.plain is None for account in self._accounts)
         with traced_again(self._name if again else ""):
-            traced = self._trace_call(positional, keywords, name=self._name, strict=self._is_strict(),
-                                      volatile=volatile)
+            traced = self._trace_call(
+                positional, keywords, name=self._name, strict=self._is_strict(), volatile=volatile
+            )
         return ConcreteFunction(signature, dataclasses.replace(traced, guards=(*guards, *traced.guards)))
 
-    def _plain_record(self, signature: Signature, why: str, seconds: float,
-                      place: Span | None = None, reason: str = "left to Python",
-                      guards: tuple[Guard, ...] = ()) -> TraceRecord:
+    def _plain_record(
+        self,
+        signature: Signature,
+        why: str,
+        seconds: float,
+        place: Span | None = None,
+        reason: str = "left to Python",
+        guards: tuple[Guard, ...] = (),
+    ) -> TraceRecord:
         """A record that leaves its signature to plain Python."""
         entry = compile_entry(signature, guards, "python(*args, **kwargs)", python=self._python)
-        return TraceRecord(signature, reason, seconds, None, why, entry, made=next(self._tick),
-                           place=place, guards=guards)
+        return TraceRecord(
+            signature, reason, seconds, None, why, entry, made=next(self._tick), place=place, guards=guards
+        )
 
     def _give_up(self, why: str) -> None:
         """Whatever no trace serves is plain Python from now on."""
@@ -354,8 +384,12 @@ class PolymorphicFunction(Generic[P, R]):
         limit = settings.warn_after_retraces
         if limit and self._traced == limit + 1:
             fixes = "; ".join(dict.fromkeys(change.fix for change in record.changes))
-            warnings.warn(f"{self._name!r} was traced again {limit} times; the last time: {record.reason}"
-                          + (f"; to avoid it: {fixes}" if fixes else ""), RetraceWarning, stacklevel=5)
+            warnings.warn(
+                f"{self._name!r} was traced again {limit} times; the last time: {record.reason}"
+                + (f"; to avoid it: {fixes}" if fixes else ""),
+                RetraceWarning,
+                stacklevel=5,
+            )
 
     def _rebuild(self) -> None:
         # Most specific first; among equals the newest, which relies on the present state of things.
@@ -412,7 +446,7 @@ class PolymorphicFunction(Generic[P, R]):
         given = repr((args, kwargs))
         placeholders = [placed(value) for value in (*args, *kwargs.values())]
         only_specs = any(a is not b for a, b in zip(placeholders, (*args, *kwargs.values()), strict=True))
-        args, named = tuple(placeholders[:len(args)]), placeholders[len(args):]
+        args, named = tuple(placeholders[: len(args)]), placeholders[len(args) :]
         kwargs = dict(zip(kwargs, named, strict=True))
         bound = self._binder.bind(args, kwargs)
         if bound is None:
@@ -424,7 +458,8 @@ class PolymorphicFunction(Generic[P, R]):
             exact = exact if promise is None else promise.signature
             for record in self._groups.get(exact.skeleton(), ()):
                 if record.signature == exact and (
-                        record.given == given if only_specs else record.holds(bound.values)):
+                    record.given == given if only_specs else record.holds(bound.values)
+                ):
                     break
             else:
                 check_allowed(self._name, Account(str(exact), "get_concrete_function"), span_here())
@@ -432,16 +467,23 @@ class PolymorphicFunction(Generic[P, R]):
                 record.given = given if only_specs else ""
                 self._store(record, exact.skeleton(), bound)
         if record.concrete is None:
-            raise Untraceable(f"{record.signature} is left to plain Python", span=record.place,
-                              why=record.plain or "", fix="change this, or call the function as it is")
+            raise Untraceable(
+                f"{record.signature} is left to plain Python",
+                span=record.place,
+                why=record.plain or "",
+                fix="change this, or call the function as it is",
+            )
         return record.concrete
 
     def _last_concrete(self) -> ConcreteFunction:
         if self._latest is None or self._latest.concrete is None:
             plain = self._history[-1].plain if self._history else None
             why = f"it runs as plain Python: {plain}" if plain else "it was not called yet"
-            raise AutographError(f"{self._name!r} has no trace", why=why,
-                                 fix="call it, or call get_concrete_function with example arguments")
+            raise AutographError(
+                f"{self._name!r} has no trace",
+                why=why,
+                fix="call it, or call get_concrete_function with example arguments",
+            )
         return self._latest.concrete
 
     @property
@@ -456,8 +498,12 @@ class PolymorphicFunction(Generic[P, R]):
 
     def pretty_printed_concrete_signatures(self) -> str:
         """The signatures in the cache, one per line, each with what the trace returns."""
-        return "\n".join(f"{r.signature}  [plain Python]" if r.concrete is None else
-                         f"{r.signature} -> {r.concrete.printed_outputs}" for r in self._history)
+        return "\n".join(
+            f"{r.signature}  [plain Python]"
+            if r.concrete is None
+            else f"{r.signature} -> {r.concrete.printed_outputs}"
+            for r in self._history
+        )
 
     def explain(self) -> str:
         """Every trace: why it was made, how long it took, what it relies on, what was left to Python."""
@@ -477,8 +523,9 @@ class PolymorphicFunction(Generic[P, R]):
     @overload
     def __get__(self, instance: None, owner: type | None = None, /) -> PolymorphicFunction[P, R]: ...
     @overload
-    def __get__(self: PolymorphicFunction[Concatenate[S, Q], R], instance: S, owner: type | None = None, /
-                ) -> Callable[Q, R]: ...
+    def __get__(
+        self: PolymorphicFunction[Concatenate[S, Q], R], instance: S, owner: type | None = None, /
+    ) -> Callable[Q, R]: ...
     def __get__(self, instance: Any, owner: type | None = None, /) -> Any:
         return self if instance is None else types.MethodType(self, instance)
 
@@ -508,8 +555,9 @@ class PolymorphicFunction(Generic[P, R]):
         if found is self and not (clouded and by_value(self.__module__)):
             return str(self.__qualname__)
         if self._remake is None or not (clouded or found_as_plain(self.python_function)):
-            raise pickle.PicklingError(f"can't pickle {self!r}: it is not found as "
-                                       f"{self.__module__}.{self.__qualname__}")
+            raise pickle.PicklingError(
+                f"can't pickle {self!r}: it is not found as {self.__module__}.{self.__qualname__}"
+            )
         make, options = self._remake
         return remade, (make, self.python_function, options, *source_file(self._python))
 
@@ -537,8 +585,7 @@ def _reason(error: Exception) -> str:
     return error.what if isinstance(error, AutographError) else f"{type(error).__name__}: {error}"
 
 
-def _named(given: Sequence[Any] | Mapping[str, Any] | None,
-           binder: Binder) -> dict[str, Any] | None:
+def _named(given: Sequence[Any] | Mapping[str, Any] | None, binder: Binder) -> dict[str, Any] | None:
     """`input_signature` by argument name."""
     if given is None or isinstance(given, Mapping):
         return None if given is None else dict(given)

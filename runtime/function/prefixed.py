@@ -4,6 +4,7 @@ In: a bound method, a `functools.partial` or an instance with `__call__`.  Out: 
 the Python function inside, with the instance or the given arguments as its first arguments.  So they
 are arguments like any other: what they hold is read at each call.
 """
+
 from __future__ import annotations
 
 import functools
@@ -51,8 +52,15 @@ class PrefixedFunction(PolymorphicFunction[P, R]):
     original: the callable as the user has it.  inside, prefix, keywords: what `unwrapped` says of it.
     """
 
-    def __init__(self, original: Callable[P, R], inside: Callable[..., R], prefix: tuple[Any, ...],
-                 keywords: dict[str, Any], trace: Tracer, **options: Any) -> None:
+    def __init__(
+        self,
+        original: Callable[P, R],
+        inside: Callable[..., R],
+        prefix: tuple[Any, ...],
+        keywords: dict[str, Any],
+        trace: Tracer,
+        **options: Any,
+    ) -> None:
         super().__init__(inside, trace, **options)
         self.prefix, self.keywords, self._original = prefix, keywords, original
         self.__wrapped__ = original

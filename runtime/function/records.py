@@ -2,6 +2,7 @@
 
 Also the decision what a new trace should generalise over, given those there are.
 """
+
 from __future__ import annotations
 
 import dataclasses

@@ -7,6 +7,7 @@ types by name.
 What always holds: `argument_type(v)` describes `v`; `widen(a, b)` describes whatever `a` describes;
 equal signatures have the same `skeleton`.
 """
+
 from __future__ import annotations
 
 import dataclasses
@@ -37,10 +38,25 @@ from runtime.types import (
 )
 
 # A program can ask for each of these by identity or value only, so the value itself is the type.
-_STATIC_CLASSES: frozenset[type] = frozenset({
-    bool, int, float, complex, str, bytes, type(None), type(Ellipsis), type(NotImplemented), range,
-    _types.FunctionType, _types.BuiltinFunctionType, _types.ModuleType, type, np.ufunc,
-})
+_STATIC_CLASSES: frozenset[type] = frozenset(
+    {
+        bool,
+        int,
+        float,
+        complex,
+        str,
+        bytes,
+        type(None),
+        type(Ellipsis),
+        type(NotImplemented),
+        range,
+        _types.FunctionType,
+        _types.BuiltinFunctionType,
+        _types.ModuleType,
+        type,
+        np.ufunc,
+    }
+)
 Arrangement = tuple[tuple[str, ...], tuple[str, ...]]
 FORMS_KEPT = 256  # ways to write a call (number of arguments, names) whose arrangement is remembered
 _NUMBERS: frozenset[type] = frozenset({int, float, complex})
@@ -92,8 +108,11 @@ class Signature:
     def with_types(self, types: Sequence[Type]) -> Signature:
         """The same arguments with other types."""
         n = len(self.positional)
-        return Signature(self.function, tuple(zip((k for k, _ in self.positional), types[:n], strict=True)),
-                         tuple(zip((k for k, _ in self.keywords), types[n:], strict=True)))
+        return Signature(
+            self.function,
+            tuple(zip((k for k, _ in self.positional), types[:n], strict=True)),
+            tuple(zip((k for k, _ in self.keywords), types[n:], strict=True)),
+        )
 
     def skeleton(self) -> Hashable:
         """What two signatures must share to be generalised into one."""
@@ -105,8 +124,11 @@ class Signature:
 
     def covers(self, exact: Signature) -> bool:
         """Whether a call with the signature `exact` may be run by a trace with this one."""
-        return (len(self.positional) == len(exact.positional) and self.keyword_names == exact.keyword_names
-                and all(map(covers, self.types, exact.types)))
+        return (
+            len(self.positional) == len(exact.positional)
+            and self.keyword_names == exact.keyword_names
+            and all(map(covers, self.types, exact.types))
+        )
 
     def __str__(self) -> str:
         positional = [f"{name}: {show(t)}" for name, t in self.positional]
@@ -123,15 +145,17 @@ class Binder:
         self.signature = inspect.signature(function, follow_wrapped=False)
         parameters = self.signature.parameters.values()
         kinds = inspect.Parameter
-        self.ordered = tuple(p.name for p in parameters if p.kind in (kinds.POSITIONAL_ONLY,
-                                                                      kinds.POSITIONAL_OR_KEYWORD))
+        self.ordered = tuple(
+            p.name for p in parameters if p.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)
+        )
         self.by_name = frozenset(p.name for p in parameters if p.kind is kinds.POSITIONAL_OR_KEYWORD)
         self.required = sum(p.default is kinds.empty for p in parameters if p.name in self.ordered)
         self.variadic = next((p.name for p in parameters if p.kind is kinds.VAR_POSITIONAL), None)
         self.takes_any_keyword = any(p.kind is kinds.VAR_KEYWORD for p in parameters)
         self.keyword_only = tuple(p.name for p in parameters if p.kind is kinds.KEYWORD_ONLY)
-        self.needed_keywords = frozenset(p.name for p in parameters
-                                         if p.kind is kinds.KEYWORD_ONLY and p.default is kinds.empty)
+        self.needed_keywords = frozenset(
+            p.name for p in parameters if p.kind is kinds.KEYWORD_ONLY and p.default is kinds.empty
+        )
         self._forms: dict[tuple[Any, ...], Arrangement] = {}
 
     def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Bound | None:
@@ -160,8 +184,9 @@ class Binder:
         """Which keywords become positional after `count` arguments, and the order of those that stay."""
         if not self._accepts_names(count, frozenset(names)):
             return None
-        moved = tuple(itertools.takewhile(lambda name: name in names and name in self.by_name,
-                                          self.ordered[count:]))
+        moved = tuple(
+            itertools.takewhile(lambda name: name in names and name in self.by_name, self.ordered[count:])
+        )
         # Keyword-only parameters have no order; what goes into **kwargs does, and the function sees it.
         named = [name for name in self.ordered if name in self.by_name]
         known = [name for name in (*named, *self.keyword_only) if name in names and name not in moved]
@@ -172,7 +197,7 @@ class Binder:
         given = self.by_name & names
         if given & set(self.ordered[:count]) or not self.needed_keywords <= names:
             return False
-        if any(name not in given for name in self.ordered[count:self.required]):
+        if any(name not in given for name in self.ordered[count : self.required]):
             return False
         return self.takes_any_keyword or names <= self.by_name | set(self.keyword_only)
 
@@ -188,8 +213,11 @@ class Binder:
     def signature_of(self, bound: Bound) -> Signature:
         """The most precise signature of these arguments."""
         names = self.argument_names(len(bound.positional))
-        return Signature(self.name, tuple(zip(names, map(argument_type, bound.positional), strict=True)),
-                         tuple((name, argument_type(value)) for name, value in bound.keywords.items()))
+        return Signature(
+            self.name,
+            tuple(zip(names, map(argument_type, bound.positional), strict=True)),
+            tuple((name, argument_type(value)) for name, value in bound.keywords.items()),
+        )
 
 
 def _class(value: Any) -> type:
@@ -216,7 +244,9 @@ def argument_type(value: Any) -> Type:
         return ObjectType(cls)
     if isinstance(value, (TensorSpec, Placeholder, *_TYPES)):
         return spec_type(value)
-    if cls in WEAK_OF and value != value:  # a NaN is known by which object it is: `x in items` asks that first
+    if (
+        cls in WEAK_OF and value != value
+    ):  # a NaN is known by which object it is: `x in items` asks that first
         return WEAK_OF[cls]
     if cls in _STATIC_CLASSES or isinstance(value, (enum.Enum, np.dtype, type)):
         return StaticType(value)
@@ -255,8 +285,11 @@ def spec_type(spec: TensorSpec | Placeholder | Type) -> Type:
     if not isinstance(spec, TensorSpec):
         return spec
     if spec.dtype is None:
-        raise SignatureError(f"{spec!r} has no dtype", why="a trace needs the dtype of each array",
-                             fix="give the TensorSpec a dtype, or pass an example array")
+        raise SignatureError(
+            f"{spec!r} has no dtype",
+            why="a trace needs the dtype of each array",
+            fix="give the TensorSpec a dtype, or pass an example array",
+        )
     return ArrayType(spec.dtype, spec.shape)
 
 
@@ -309,17 +342,27 @@ def covers(general: Type, exact: Type) -> bool:
             return False
         if general.shape is None or general.shape == exact.shape:
             return True
-        return exact.shape is not None and len(general.shape) == len(exact.shape) and all(
-            n is None or n == m for n, m in zip(general.shape, exact.shape, strict=True))
+        return (
+            exact.shape is not None
+            and len(general.shape) == len(exact.shape)
+            and all(n is None or n == m for n, m in zip(general.shape, exact.shape, strict=True))
+        )
     if isinstance(general, TupleType):
         items = _items(exact)
-        return items is not None and general.cls is _tuple_class(exact) and len(items) == len(general.items) \
+        return (
+            items is not None
+            and general.cls is _tuple_class(exact)
+            and len(items) == len(general.items)
             and all(map(covers, general.items, items))
+        )
     if isinstance(general, WeakType) and isinstance(exact, StaticType):
         return type(exact.value).__name__ == general.kind and type(exact.value) in WEAK_OF
     if isinstance(general, ObjectType):
-        return general.cls is None or general == exact or (
-            isinstance(exact, StaticType) and general.cls is type(exact.value))
+        return (
+            general.cls is None
+            or general == exact
+            or (isinstance(exact, StaticType) and general.cls is type(exact.value))
+        )
     return general == exact
 
 
@@ -351,8 +394,9 @@ def widen(new: Type, old: Type, everything: bool = False) -> Type:
         return ArrayType(new.dtype, shape, new.scalar, new.device)
     mine, others = _items(new), _items(old)
     if mine is not None and others is not None and len(mine) == len(others):
-        return TupleType(tuple(widen(a, b, everything) for a, b in zip(mine, others, strict=True)),
-                         _tuple_class(new))
+        return TupleType(
+            tuple(widen(a, b, everything) for a, b in zip(mine, others, strict=True)), _tuple_class(new)
+        )
     if isinstance(new, StaticType):
         if type(new.value) in _NUMBERS or (everything and type(new.value) in WEAK_OF):
             return WEAK_OF[type(new.value)]
@@ -377,6 +421,10 @@ def alike(new: Type, old: Type) -> bool:
 
 def same_code(new: Type, old: Type) -> bool:
     """Whether both are functions made from the same code: a lambda written in a loop, say."""
-    return (isinstance(new, StaticType) and isinstance(old, StaticType)
-            and type(new.value) is type(old.value) is _types.FunctionType
-            and new.value is not old.value and new.value.__code__ is old.value.__code__)
+    return (
+        isinstance(new, StaticType)
+        and isinstance(old, StaticType)
+        and type(new.value) is type(old.value) is _types.FunctionType
+        and new.value is not old.value
+        and new.value.__code__ is old.value.__code__
+    )

@@ -3,6 +3,7 @@
 In: shape, dtype and name as the user writes them.  Out: a frozen record.  A spec is a promise that is
 checked at each call; it converts nothing.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -27,8 +28,9 @@ class TensorSpec:
 
     __slots__ = ("dtype", "name", "shape")
 
-    def __init__(self, shape: Iterable[int | None] | int | None, dtype: Any = None,
-                 name: str | None = None) -> None:
+    def __init__(
+        self, shape: Iterable[int | None] | int | None, dtype: Any = None, name: str | None = None
+    ) -> None:
         sizes = (shape,) if isinstance(shape, (int, np.integer)) else shape
         self.shape: tuple[int | None, ...] | None = None if sizes is None else tuple(map(_size, sizes))
         self.dtype: np.dtype[Any] | None = None if dtype is None else np.dtype(dtype)
@@ -45,8 +47,11 @@ class TensorSpec:
             return False
         if self.shape is None:
             return True
-        return actual.shape is not None and len(self.shape) == len(actual.shape) and all(
-            n is None or n == m for n, m in zip(self.shape, actual.shape, strict=True))
+        return (
+            actual.shape is not None
+            and len(self.shape) == len(actual.shape)
+            and all(n is None or n == m for n, m in zip(self.shape, actual.shape, strict=True))
+        )
 
     def type_for(self, actual: ArrayType) -> ArrayType:
         """The trace type of an accepted argument: this spec, on the argument's device.
@@ -76,5 +81,9 @@ def _size(size: Any) -> int | None:
         return None
     if isinstance(size, (int, np.integer)) and not isinstance(size, bool) and size >= 0:
         return int(size)
-    raise ValueError(message(f"{size!r} is not the size of an axis",
-                             fix="use a non-negative integer, or None for an axis of any size"))
+    raise ValueError(
+        message(
+            f"{size!r} is not the size of an axis",
+            fix="use a non-negative integer, or None for an axis of any size",
+        )
+    )

@@ -58,7 +58,8 @@ class Builder:
             return operand
         if self.parent is None:
             raise LeakedTensorError(
-                f"the traced value {operand.name or 'without name'} ({operand.type}) is used outside the trace or branch that made it",
+                f"the traced value {operand.name or 'without name'} ({operand.type}) is used outside"
+                " the trace or branch that made it",
                 why="it exists only while its own function, branch or loop body is traced",
                 fix="return it from the function or branch instead of storing it elsewhere",
             )

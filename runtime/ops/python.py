@@ -29,7 +29,7 @@ def _call(function: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _raise(*parts: Any) -> None:
     if not parts:
-        raise  # noqa: PLE0704  the exception that is being handled where this is called
+        raise
     if len(parts) == 2:
         raise parts[0] from parts[1]
     raise parts[0]

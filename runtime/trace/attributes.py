@@ -56,8 +56,11 @@ def get_attr(trace: Trace, x: Traced, name: str) -> Any:
     if isinstance(x, Tensor):
         return _tensor_attr(trace, x, name)
     if name == "__dict__":
-        raise Untraceable("an object's __dict__ is not followed while tracing", span=trace.span(),
-                          why="what is written to it changes the object behind the trace's back")  # fmt: skip
+        raise Untraceable(
+            "an object's __dict__ is not followed while tracing",
+            span=trace.span(),
+            why="what is written to it changes the object behind the trace's back",
+        )
     entry = trace.heap.get(x._facts.identity, "attr", name)
     if entry is not None:
         return entry if not isinstance(entry, Loaded) else _load(trace, x, name, entry.type)

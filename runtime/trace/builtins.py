@@ -177,7 +177,11 @@ def _range(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def _iterator(cls: Any, shape: Callable[[Trace, tuple[Any, ...]], Type]) -> Rule:
     def rule(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         item = shape(trace, args)
-        tame = all(known_class(a) in _TAME_ITERABLES for a in (args[:1] if cls is enumerate else args) if not is_static(a))
+        tame = all(
+            known_class(a) in _TAME_ITERABLES
+            for a in (args[:1] if cls is enumerate else args)
+            if not is_static(a)
+        )
         value = trace.emit("py.call", [cls, *args], kwargs, type=ObjectType(cls, item))
         assert value is not None
         doubt(trace, *args)
@@ -313,7 +317,7 @@ class _Super:
     def __getattr__(self, name: str) -> Any:
         owner = next((c for c in self._line if name in vars(c)), None)
         found = vars(owner)[name] if owner is not None else None
-        if not isinstance(found, types.FunctionType):
+        if owner is None or not isinstance(found, types.FunctionType):
             raise Untraceable(f"super().{name} is no plain method", span=self._trace.span())
         self._trace.guard(Path((owner,)) / ("attr", name), StaticType(found), f"{owner.__qualname__}.{name}")
         return types.MethodType(found, self._x)
@@ -323,7 +327,12 @@ def _super(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if len(args) != 2 or not isinstance(args[1], Object):
         return NotImplemented
     cls, of = _classes(args[0]), known_class(args[1])
-    if not isinstance(cls, type) or of is None or cls not in of.__mro__ or isinstance(args[1]._facts.example, type):
+    if (
+        not isinstance(cls, type)
+        or of is None
+        or cls not in of.__mro__
+        or isinstance(args[1]._facts.example, type)
+    ):
         return NotImplemented
     return _Super(trace, cls, args[1], of)
 

@@ -1,4 +1,4 @@
-"""Calls while tracing: which are traced into, which become ops, which are done now, which are left to run time.
+"""Calls while tracing: which are traced into, become ops, are done now, or are left to run time.
 
 In order: methods of handles; built-in functions with a rule of their own (`builtins.py`); NumPy
 functions with a row in the op table; calls of pure functions on static values, done now; Python
@@ -48,9 +48,25 @@ _READERS = frozenset(
 )
 MAX_DEPTH, MAX_INLINED = 50, 3000
 _SEQUENCES = frozenset(
-    "np." + n for n in ("array", "asarray", "concatenate", "stack", "vstack", "hstack", "dstack", "column_stack", "meshgrid",
-                        "broadcast_arrays", "linalg.multi_dot", "ix_", "asanyarray", "ascontiguousarray", "lexsort")
-)  # fmt: skip
+    "np." + n
+    for n in (
+        "array",
+        "asarray",
+        "concatenate",
+        "stack",
+        "vstack",
+        "hstack",
+        "dstack",
+        "column_stack",
+        "meshgrid",
+        "broadcast_arrays",
+        "linalg.multi_dot",
+        "ix_",
+        "asanyarray",
+        "ascontiguousarray",
+        "lexsort",
+    )
+)
 _MATH_INT = {
     math.floor,
     math.ceil,
@@ -73,16 +89,18 @@ def call(trace: Trace, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
         return _starred_call(trace, f, args, kwargs)
     if isinstance(f, Method):
         return call_method(trace, f, args, kwargs)
-    target, handle = f, f
-    if isinstance(f, Object):
-        example = f._facts.example
-        if example is None or known_class(f) is None:
-            return run_time_call(trace, f, args, kwargs)
-        if not isinstance(f._facts.operand, Const):
-            return call_instance(trace, f, args, kwargs)
-        target = example
-    elif isinstance(f, Tensor):
+    if not isinstance(f, Traced):
+        return call_known(trace, f, f, args, kwargs)
+    example = f._facts.example
+    if not isinstance(f, Object) or example is None or known_class(f) is None:
         return run_time_call(trace, f, args, kwargs)
+    if not isinstance(f._facts.operand, Const):
+        return call_instance(trace, f, args, kwargs)
+    return call_known(trace, f, example, args, kwargs)
+
+
+def call_known(trace: Trace, handle: Any, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call of a callable that is known while tracing; `handle` is its trace value."""
     if isinstance(target, types.MethodType) and _is_trace_value(target.__self__):
         return call(trace, target.__func__, (target.__self__, *args), kwargs)
     if getattr(type(target), "runs_on_trace_values", False):
@@ -132,8 +150,20 @@ def pure(f: Any) -> bool:
         owner = f.__self__
         if isinstance(owner, types.ModuleType):
             return owner.__name__ in ("math", "cmath", "builtins", "_operator") and f.__name__ not in (
-                "print", "input", "open", "id", "next", "iter", "exec", "eval", "compile", "setattr", "delattr", "breakpoint", "__import__",
-            )  # fmt: skip
+                "print",
+                "input",
+                "open",
+                "id",
+                "next",
+                "iter",
+                "exec",
+                "eval",
+                "compile",
+                "setattr",
+                "delattr",
+                "breakpoint",
+                "__import__",
+            )
         return isinstance(owner, _PURE_SELF) or (
             isinstance(owner, type) and owner in (int, float, str, bytes, dict)
         )
@@ -142,8 +172,16 @@ def pure(f: Any) -> bool:
     if isinstance(f, type):
         return f in (*_PURE_SELF[:-1], np.dtype) or issubclass(f, np.generic)
     return isinstance(f, (types.MethodDescriptorType, types.WrapperDescriptorType)) or f in (
-        np.issubdtype, np.result_type, np.promote_types, np.can_cast, np.isscalar, np.ndim, np.shape, np.broadcast_shapes, np.size,
-    )  # fmt: skip
+        np.issubdtype,
+        np.result_type,
+        np.promote_types,
+        np.can_cast,
+        np.isscalar,
+        np.ndim,
+        np.shape,
+        np.broadcast_shapes,
+        np.size,
+    )
 
 
 # ------------------------------------------------------------------------------------------- NumPy
@@ -261,7 +299,8 @@ def call_function(
         trace.rollback(mark)
         trace.note(
             "python",
-            f"{f.__qualname__} runs as plain Python: {type(error).__name__}: {str(error).partition(chr(10))[0]}",
+            f"{f.__qualname__} runs as plain Python: "
+            f"{type(error).__name__}: {str(error).partition(chr(10))[0]}",
         )
         return run_time_call(trace, handle, args, kwargs)
     finally:
@@ -269,7 +308,7 @@ def call_function(
 
 
 def _recurs_on_data(trace: Trace, signature: tuple[Any, list[Type]]) -> bool:
-    """Whether the same call is already being traced outside the current branch or loop: it would never end."""
+    """Whether the same call is being traced outside the current branch or loop: it would never end."""
     return any(seen == signature and regions < trace.regions for seen, regions in trace.calls)
 
 
@@ -313,9 +352,13 @@ def instantiate(trace: Trace, handle: Any, cls: type, args: tuple[Any, ...], kwa
         return made
     init = cls.__init__  # type: ignore[misc]
     ordinary = (
-        type(cls) is type and _inherits(cls, "__new__") and _inherits(cls, "__setattr__")
-        and cls.__flags__ & (1 << 9) and not issubclass(cls, BaseException) and not trusted(cls)
-    )  # fmt: skip
+        type(cls) is type
+        and _inherits(cls, "__new__")
+        and _inherits(cls, "__setattr__")
+        and cls.__flags__ & (1 << 9)
+        and not issubclass(cls, BaseException)
+        and not trusted(cls)
+    )
     if not ordinary or not isinstance(init, (types.FunctionType, types.WrapperDescriptorType)):
         claim = ObjectType(cls) if not cls.__flags__ & (1 << 9) or issubclass(cls, BaseException) else OBJECT
         return run_time_call(trace, handle, args, kwargs, claim=claim)
@@ -341,7 +384,7 @@ def instantiate(trace: Trace, handle: Any, cls: type, args: tuple[Any, ...], kwa
 
 
 def _is_trace_value(x: Any) -> bool:
-    """Whether `x` belongs to the trace; if not, it is an object of the outside world, a random stream for one."""
+    """Whether `x` belongs to the trace; if not, it is of the outside world, a random stream for one."""
     return isinstance(x, (Traced, tuple)) or is_static(x)
 
 

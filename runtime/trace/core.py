@@ -45,13 +45,36 @@ class _State(threading.local):
 
 _state = _State()
 _IMMUTABLE = (
-    bool, int, float, complex, str, bytes, type(None), range, type(Ellipsis), type(NotImplemented), np.generic, np.dtype,
-    np.ufunc, UnboundMarker, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
-    types.CodeType, enum.Enum,
-)  # fmt: skip
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    type(None),
+    range,
+    type(Ellipsis),
+    type(NotImplemented),
+    np.generic,
+    np.dtype,
+    np.ufunc,
+    UnboundMarker,
+    types.BuiltinFunctionType,
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+    types.CodeType,
+    enum.Enum,
+)
 _UNIQUE = (
-    bool, type, type(Ellipsis), type(NotImplemented), np.dtype, np.ufunc, types.BuiltinFunctionType, enum.Enum
-)  # fmt: skip
+    bool,
+    type,
+    type(Ellipsis),
+    type(NotImplemented),
+    np.dtype,
+    np.ufunc,
+    types.BuiltinFunctionType,
+    enum.Enum,
+)
 SpanFinder = Callable[[], Span | None]
 
 
@@ -96,7 +119,9 @@ def is_unique(x: Any) -> bool:
 
 
 def _holds_traced(
-    function: types.FunctionType, is_generated: Callable[[types.FunctionType], bool], seen: tuple[Any, ...] = ()
+    function: types.FunctionType,
+    is_generated: Callable[[types.FunctionType], bool],
+    seen: tuple[Any, ...] = (),
 ) -> bool:
     """Whether a function that was made while tracing, by code that wasn't converted, captured a handle.
 
@@ -335,7 +360,11 @@ class Trace:
         """The error that a handle is used where its value can't be."""
         facts = x._facts
         node = facts.trace.node_of(facts.operand)
-        made = "" if node is None or node.span is None else f"; it was computed at {node.span}: {node.span.text().strip()}"
+        made = (
+            ""
+            if node is None or node.span is None
+            else f"; it was computed at {node.span}: {node.span.text().strip()}"
+        )
         return LeakedTensorError(
             f"{describe(x)} is used {where}",
             span=self.span(),
@@ -397,7 +426,8 @@ class Trace:
                 content = cells[name].cell_contents
             except (KeyError, ValueError):
                 raise Untraceable(
-                    f"the inner function {f.__name__!r} is handed to code that isn't traced before {name!r} has a value",
+                    f"the inner function {f.__name__!r} is handed to code that isn't traced"
+                    f" before {name!r} has a value",
                     span=self.span(),
                 ) from None
             # the user's code has the variable itself where converted code has its box

@@ -89,7 +89,7 @@ class Heap:
         return self.entries.get((who, kind, key))
 
     def is_stale(self, who: Identity, kind: str, key: Any) -> bool:
-        """Whether an object from outside that may be this one was written at this key since the call began."""
+        """Whether an object from outside that may be this one was written at this key since the call."""
         if not self.stale:
             return False
         classes = (who.cls, None) if who.cls is not None else {cls for cls, _, _ in self.stale}

@@ -148,9 +148,11 @@ def _readable(trace: Trace, x: Traced) -> bool:
     """Whether the concrete example still tells what the object holds."""
     facts = x._facts
     return (
-        facts.example is not None and trace.heap.trust == 0 and not trace.heap.any_stale(facts.identity, "item")
+        facts.example is not None
+        and trace.heap.trust == 0
+        and not trace.heap.any_stale(facts.identity, "item")
         and type(facts.example) in (list, dict)
-    )  # fmt: skip
+    )
 
 
 # ------------------------------------------------------------------------------------------- reads

@@ -28,11 +28,26 @@ _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "or_", "and_", "xor", "sub",
 
 
 _OPERATOR_OF = {
-    np.add: "add", np.subtract: "sub", np.multiply: "mul", np.true_divide: "truediv", np.floor_divide: "floordiv",
-    np.remainder: "mod", np.power: "pow", np.matmul: "matmul", np.left_shift: "lshift", np.right_shift: "rshift",
-    np.bitwise_and: "and_", np.bitwise_or: "or_", np.bitwise_xor: "xor", np.equal: "eq", np.not_equal: "ne",
-    np.less: "lt", np.less_equal: "le", np.greater: "gt", np.greater_equal: "ge",
-}  # fmt: skip
+    np.add: "add",
+    np.subtract: "sub",
+    np.multiply: "mul",
+    np.true_divide: "truediv",
+    np.floor_divide: "floordiv",
+    np.remainder: "mod",
+    np.power: "pow",
+    np.matmul: "matmul",
+    np.left_shift: "lshift",
+    np.right_shift: "rshift",
+    np.bitwise_and: "and_",
+    np.bitwise_or: "or_",
+    np.bitwise_xor: "xor",
+    np.equal: "eq",
+    np.not_equal: "ne",
+    np.less: "lt",
+    np.less_equal: "le",
+    np.greater: "gt",
+    np.greater_equal: "ge",
+}
 
 
 def _plain(op: str) -> str:
@@ -199,8 +214,10 @@ class Protocol:
             if not same_static(a, b) or is_unique(a):
                 return a is b
             # another call with equal values is served by this trace, whichever objects they are
-            raise Untraceable("whether equal values are one object is known only when the function runs",
-                              span=self.trace.span())  # fmt: skip
+            raise Untraceable(
+                "whether equal values are one object is known only when the function runs",
+                span=self.trace.span(),
+            )
         if isinstance(a, Traced) and isinstance(b, Traced):
             if a._facts is b._facts or a._facts.operand is b._facts.operand:
                 return True

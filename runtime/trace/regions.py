@@ -349,7 +349,7 @@ def staged_while(
         at_exit = trace.heap.copy()
         with trace.region("body") as body_builder:
             values = _parameters(trace, shapes, names, body_builder)
-            ended, after = _run_body(lambda: body(*values), len(carry))
+            ended, after = _run_body(body, values, len(carry))
         ways.append(after)
         stable, shapes = _settle(trace, shapes, after, head, ended)
         if stable:
@@ -366,9 +366,14 @@ def staged_while(
     )
     kinds = [h for s, n in zip(shapes, names, strict=True) for h in holes(s, n)]
     outputs = trace.builder.add(
-        "while", [*before, *captured], [t for t, _ in kinds], attrs={"carries": len(kinds)}, regions=tuple(regions),
-        names=[n for _, n in kinds], span=trace.span(),
-    )  # fmt: skip
+        "while",
+        [*before, *captured],
+        [t for t, _ in kinds],
+        attrs={"carries": len(kinds)},
+        regions=tuple(regions),
+        names=[n for _, n in kinds],
+        span=trace.span(),
+    )
     go_on(trace, [at_exit])
     left = list(outputs)
     return tuple(fill(trace, s, left) for s in shapes)
@@ -395,7 +400,7 @@ def staged_for(
             doubt(trace, iterable)  # the next item is pulled
             item = trace.wrap(body_builder.param(kind, carried_names(body, 0, 1)[0]))
             values = _parameters(trace, shapes, names, body_builder)
-            ended, after = _run_body(lambda: body(item, *values), len(carry))
+            ended, after = _run_body(body, [item, *values], len(carry))
         ways.append(after)
         builders = [body_builder]
         asked: list[Operand] = []
@@ -422,9 +427,14 @@ def staged_for(
     captured, regions = close_regions(trace, builders, [results, asked][: len(builders)], ends=ends)
     kinds = [h for s, n in zip(shapes, names, strict=True) for h in holes(s, n)]
     outputs = trace.builder.add(
-        "for", [source, *before, *captured], [t for t, _ in kinds], attrs={"carries": len(kinds), "tested": test is not None},
-        regions=tuple(regions), names=[n for _, n in kinds], span=trace.span(),
-    )  # fmt: skip
+        "for",
+        [source, *before, *captured],
+        [t for t, _ in kinds],
+        attrs={"carries": len(kinds), "tested": test is not None},
+        regions=tuple(regions),
+        names=[n for _, n in kinds],
+        span=trace.span(),
+    )
     go_on(trace, [head])
     left = list(outputs)
     return tuple(fill(trace, s, left) for s in shapes)
@@ -451,10 +461,10 @@ def _parameters(
     return out
 
 
-def _run_body(body: Callable[[], Any], count: int) -> tuple[bool, tuple[Any, ...]]:
+def _run_body(body: Callable[..., Any], values: Sequence[Any], count: int) -> tuple[bool, tuple[Any, ...]]:
     """(whether the body always raises, the carry it gives)."""
     try:
-        after = body()
+        after = body(*values)
     except Diverged:
         return True, ()
     return False, as_carry(after, count)
@@ -521,7 +531,9 @@ def python_statement(
     text = str(reason).partition("\n")[0]
     trace.note("python", f"the statement runs as plain Python: {type(reason).__name__}: {text}")
     kinds = tuple(MaybeUnbound(OBJECT) if trace.maybe_unbound(x) else OBJECT for x in results or (None,))
-    claim = kinds[0] if results is None or len(kinds) == 1 and results else TupleType(kinds if results else ())
+    claim = (
+        kinds[0] if results is None or len(kinds) == 1 and results else TupleType(kinds if results else ())
+    )
     value = trace.emit("py.call", [Const(plain), *args], type=claim)
     trace.heap.unknown_call()
     assert value is not None

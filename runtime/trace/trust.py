@@ -1,4 +1,5 @@
 """Which modules, classes and functions are taken as they are, without looking inside or guarding them."""
+
 from __future__ import annotations
 
 import types

@@ -274,7 +274,7 @@ def _concrete(x: Traced, use: str, fix: str) -> TraceError:
 
 
 def defines(cls: type, name: str) -> bool:
-    """Whether instances of the class have the attribute from it (`hasattr` would ask the metaclass as well)."""
+    """Whether instances of the class have the attribute from it (`hasattr` asks the metaclass as well)."""
     return any(name in vars(base) for base in cls.__mro__)
 
 

@@ -108,6 +108,10 @@ def list_(*items: Any) -> list:
     return list(items)
 
 
+def tuple_(*items: Any) -> tuple:
+    return items
+
+
 def set_(*items: Any) -> set:
     return set(items)
 

@@ -1,4 +1,5 @@
 """Functions whose generated source is kept as it is (tests/autograph/snapshots/cases.txt)."""
+
 from __future__ import annotations
 
 import numpy as np

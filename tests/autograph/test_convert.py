@@ -1,4 +1,5 @@
 """The driver: what it remembers, when it converts anew, and what it never keeps alive."""
+
 from __future__ import annotations
 
 import functools
@@ -29,6 +30,7 @@ def leave(node, context):
 def caller_of(f):
     def caller(x):
         return f(x)
+
     return caller
 
 
@@ -190,6 +192,7 @@ def test_resolve_looks_where_python_looks():
     def outer():
         def f():
             return later, len, np, nothing  # noqa: F821
+
         look = resolve(f, "later")
         later = 3
         return f, look

@@ -1,4 +1,5 @@
 """`ag.explain`: each statement as staged, static or Python, with the reason and the line."""
+
 from __future__ import annotations
 
 import textwrap
@@ -106,8 +107,9 @@ def test_each_statement_of_a_trace(module):
         34  python      for piece in pieces():  # %s; a loop in the graph
         35  staged          total += piece
         36  static      return total""") % (
-            "integer division or modulo by zero",
-            "f.<locals>.pieces is a generator or coroutine function: its body runs as plain Python")
+        "integer division or modulo by zero",
+        "f.<locals>.pieces is a generator or coroutine function: its body runs as plain Python",
+    )
 
 
 def test_one_record_for_each_trace(module):
@@ -174,8 +176,9 @@ def test_what_was_not_given_to_function(module):
     told = ag.explain(module.helper)
     assert told.summary == "'helper' is converted" and [s.how for s in told.statements] == ["staged"]
     told = ag.explain(module.pieces)
-    assert told.summary == ("'pieces' runs as plain Python: pieces is a generator function, which can't be"
-                            " converted")
+    assert told.summary == (
+        "'pieces' runs as plain Python: pieces is a generator function, which can't be converted"
+    )
     space: dict[str, object] = {}
     exec("def f(x):\n    return x", space)
     assert "the source of f was not found" in ag.explain(space["f"]).summary

@@ -1,4 +1,5 @@
 """Loading: generated code sees the user's variables, and nothing runs while it is loaded."""
+
 from __future__ import annotations
 
 import inspect
@@ -21,8 +22,15 @@ def loaded(function, **options):
 
 def rebound(function, **options):
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    return bind(loaded(function, **options), function, None, function.__globals__, cells,
-                function.__defaults__, function.__kwdefaults__)
+    return bind(
+        loaded(function, **options),
+        function,
+        None,
+        function.__globals__,
+        cells,
+        function.__defaults__,
+        function.__kwdefaults__,
+    )
 
 
 def noisy(trace=[]):
@@ -43,8 +51,15 @@ def test_the_signature_and_all_that_hangs_on_a_function():
     assert made(1, 2, 3, d=4) == sample(1, 2, 3, d=4)
     assert made.__defaults__[0] is sample.__defaults__[0]
     assert inspect.signature(made) == inspect.signature(sample)
-    for name in ("__name__", "__qualname__", "__doc__", "__module__", "__annotations__", "__kwdefaults__",
-                 "__dict__"):
+    for name in (
+        "__name__",
+        "__qualname__",
+        "__doc__",
+        "__module__",
+        "__annotations__",
+        "__kwdefaults__",
+        "__dict__",
+    ):
         assert getattr(made, name) == getattr(sample, name), name
     assert made.__code__.co_name == "sample"
 

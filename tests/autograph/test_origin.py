@@ -1,4 +1,5 @@
 """Generated places lead back to the user's, and the register of generated files forgets."""
+
 from __future__ import annotations
 
 import ast
@@ -16,11 +17,12 @@ from runtime.errors import Span
 
 
 def sample(x):
-    total = (x +
-             x.missing)
+    total = x + x.missing
     inner = lambda y: y.absent
+
     def named(z):
         return inner(z)
+
     return named(total)
 
 
@@ -37,8 +39,14 @@ def test_each_generated_line_has_the_users():
     made = generated()
     assert made.source.splitlines()[1] == "    total = x + x.missing"
     lines = {line: (span.line - first_line(), span.function) for line, span in made.origin.lines.items()}
-    assert lines == {1: (0, "sample"), 2: (1, "sample"), 3: (3, "sample"), 5: (4, "sample"), 6: (5, "named"),
-                     8: (6, "sample")}
+    assert lines == {
+        1: (0, "sample"),
+        2: (1, "sample"),
+        3: (3, "sample"),
+        5: (4, "sample"),
+        6: (5, "named"),
+        8: (6, "sample"),
+    }
     assert made.origin.lines[2] == Span(__file__, first_line() + 1, 4, "sample")
 
 
@@ -72,7 +80,10 @@ def test_the_users_inner_functions_have_their_names():
     except AttributeError as error:
         spans = [span_of_traceback(entry) for entry in entries_of(error)]
     assert [(span.function, span.line - first_line()) for span in spans if span] == [
-        ("sample", 6), ("named", 5), ("<lambda>", 3)]
+        ("sample", 6),
+        ("named", 5),
+        ("<lambda>", 3),
+    ]
 
 
 def entries_of(error):

@@ -196,7 +196,16 @@ def augmented_addition(a: Any, b: Any) -> Any:
     return a, before, a is before
 
 
-@case(([1], A([1, 2])), ([1], 3), ([1], i64(3)), (i64(2), [1]), ([1], 2.0), (None, 2.5), (1.5, "s"), (2.5, f64(1)))
+@case(
+    ([1], A([1, 2])),
+    ([1], 3),
+    ([1], i64(3)),
+    (i64(2), [1]),
+    ([1], 2.0),
+    (None, 2.5),
+    (1.5, "s"),
+    (2.5, f64(1)),
+)
 def augmented_multiplication(a: Any, b: Any) -> Any:
     before = a
     a *= b

@@ -2,6 +2,7 @@
 
 `pytest tests/autograph/test_snapshots.py --update-snapshots` writes the texts anew; read the difference.
 """
+
 from __future__ import annotations
 
 import importlib.util

@@ -1,4 +1,5 @@
 """From functions to their sources: every way to write a function, and the refusals."""
+
 from __future__ import annotations
 
 import ast
@@ -41,6 +42,7 @@ def twice(function):
     @functools.wraps(function)
     def wrapper(x):
         return function(function(x))
+
     return wrapper
 
 
@@ -98,7 +100,8 @@ def test_methods_and_their_strings_keep_their_margin():
 def test_private_names_stand_as_the_class_sees_them():
     assert body(source_of(Sample.plain)) == (
         "def __private(self, _Sample__x): self._Sample__y = _Sample__x "
-        "return self._Sample__call(__x=1, other=self.__z__)")
+        "return self._Sample__call(__x=1, other=self.__z__)"
+    )
     assert body(source_of(Sample.parent)) == "def parent(self): return super().text()"
 
 
@@ -106,7 +109,10 @@ def test_lambdas_on_one_line_are_told_apart():
     y = 3
     pair = (lambda x: x + 1), (lambda x: x + y), (lambda x: lambda z: x * z)
     assert [body(source_of(one)) for one in pair] == [
-        "lambda x: x + 1", "lambda x: x + y", "lambda x: lambda z: x * z"]
+        "lambda x: x + 1",
+        "lambda x: x + y",
+        "lambda x: lambda z: x * z",
+    ]
     assert body(source_of(pair[2](1))) == "lambda z: x * z"
     assert source_of(pair[1]).text == "lambda x: x + y"
 
@@ -115,6 +121,7 @@ def test_nested_functions_keep_what_they_share():
     def outer(a):
         def recursive(n):
             return a if n == 0 else recursive(n - 1)
+
         return recursive
 
     assert body(source_of(outer(1))) == "def recursive(n): return a if n == 0 else recursive(n - 1)"
@@ -138,7 +145,8 @@ def test_made_by_exec_without_text():
         "  at <string>:1 in f\n"
         "  why: it was made by exec or eval, or in a session that keeps no text, or the file is gone\n"
         "  fix: define the function in a file, or enter its text in linecache.cache under the file name"
-        " that it was compiled with")
+        " that it was compiled with"
+    )
 
 
 @pytest.mark.parametrize("thing", [len, functools.partial(len), Sample, 3, Sample().text])
@@ -174,7 +182,9 @@ def test_an_edited_file_is_noticed_and_a_reloaded_one_is_read_anew(tmp_path):
 
 
 def test_future_imports_and_module_imports_do_not_confuse(tmp_path):
-    module = load(tmp_path, """\
+    module = load(
+        tmp_path,
+        """\
         from __future__ import annotations
         import numpy as np
         import os.path
@@ -183,7 +193,8 @@ def test_future_imports_and_module_imports_do_not_confuse(tmp_path):
             def g(z: Missing) -> None:
                 return np.add(z, 1)
             return g(np.sin(x)), os.path.exists(y)
-        """)
+        """,
+    )
     assert "def g(z: Missing) -> None: return np.add(z, 1)" in body(source_of(module.f))
 
 
@@ -205,17 +216,17 @@ def test_the_library_is_found_again():
 
     for module in (argparse, ast, configparser, fractions, inspect, statistics, textwrap):
         for owner in (module, *(value for value in vars(module).values() if isinstance(value, type))):
-            for function in vars(owner).values():
-                if isinstance(function, types.FunctionType) and function.__module__ == module.__name__:
+            for member in vars(owner).values():
+                if isinstance(member, types.FunctionType) and member.__module__ == module.__name__:
                     try:
-                        source = source_of(function)
+                        source = source_of(member)
                     except GeneratorError:
                         continue
                     except SourceNotFound:
                         # Methods that dataclasses and enums make have no text at all.
-                        assert not os.path.exists(function.__code__.co_filename)
+                        assert not os.path.exists(member.__code__.co_filename)
                         continue
-                    assert source.node.name == function.__code__.co_name
+                    assert source.node.name == member.__code__.co_name
 
 
 def test_same_code_tells_constants_apart():
@@ -227,7 +238,10 @@ def test_same_code_tells_constants_apart():
 @pytest.mark.parametrize("depth", [400, 1500])
 def test_what_is_nested_too_deeply_runs_as_it_is(tmp_path, depth):
     steps = "".join(f"    elif x == {k}:\n        y = {-k}\n" for k in range(1, depth))
-    module = load(tmp_path, f"def f(x):\n    if x == 0:\n        y = 1\n{steps}    else:\n        y = None\n    return y\n")
+    module = load(
+        tmp_path,
+        f"def f(x):\n    if x == 0:\n        y = 1\n{steps}    else:\n        y = None\n    return y\n",
+    )
     with pytest.raises(ConversionRefused, match="nested too deeply"):
         convert(module.f)
     converted = function(module.f)

@@ -1,4 +1,5 @@
 """Every way in which a function's text can stand somewhere: it is found, and it does what Python does."""
+
 # ruff: noqa: E501  a table of texts
 from __future__ import annotations
 
@@ -85,7 +86,9 @@ def define(text: str, filename: str):
     return space
 
 
-@pytest.mark.parametrize("filename", ["<ipython-input-7-0123456789ab>", "<python-input-3>", "/tmp/ipykernel_1/22.py"])
+@pytest.mark.parametrize(
+    "filename", ["<ipython-input-7-0123456789ab>", "<python-input-3>", "/tmp/ipykernel_1/22.py"]
+)
 def test_in_a_cell(filename):
     text = "def helper(x):\n    return x * 2\n\ndef f(x):\n    if x > 1:\n        return helper(x)\n    return x\n"
     function = ag.function(define(text, filename)["f"])
@@ -120,7 +123,9 @@ def test_made_by_exec_without_text_it_can_be_called():
     assert function(np.float64(1.0)) == 4.0
     (trace,) = ag.explain(function).traces
     assert trace.plain is None
-    assert any("made is called as it is: the source of made was not found" in note.reason for note in trace.notes)
+    assert any(
+        "made is called as it is: the source of made was not found" in note.reason for note in trace.notes
+    )
     assert "made is called as it is" in trace.statements[0].reason
     # without source it is no fallback
     assert ag.function(f, strict=True)(np.float64(1.0)) == 4.0

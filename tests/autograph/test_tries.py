@@ -341,8 +341,10 @@ def closures(x):
         a = risky(x)
         a = risky(x + 1)
     except Problem as e:
+
         def later():
             return len(calls)
+
         return a, later(), e.args
     return a
 

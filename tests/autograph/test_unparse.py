@@ -1,4 +1,5 @@
 """The printer of trees: round trips of the standard library, and how the text looks."""
+
 from __future__ import annotations
 
 import ast
@@ -20,8 +21,11 @@ SHARES = 8
 
 def library_files(share: int) -> list[pathlib.Path]:
     files = (path for path in STANDARD_LIBRARY.rglob("*.py") if "site-packages" not in path.parts)
-    return [path for path in sorted(files)
-            if zlib.crc32(str(path.relative_to(STANDARD_LIBRARY)).encode()) % SHARES == share]
+    return [
+        path
+        for path in sorted(files)
+        if zlib.crc32(str(path.relative_to(STANDARD_LIBRARY)).encode()) % SHARES == share
+    ]
 
 
 def same(left: object, right: object) -> bool:
@@ -94,17 +98,45 @@ def collatz(n):
     assert unparse(ast.parse(text)) == text
 
 
-@pytest.mark.parametrize("text", [
-    "x[()]", "x[1,]", "x[(1, 2):3]", "f(x for x in y)", "f(*a, **c)", "-x ** -y ** z", "(-x) ** 2",
-    "(3).real", "not a == b", "lambda: (yield)", "lambda *, a=1, **k: a", "(a if b else c) if d else e",
-    "f'{(lambda: 1)()}'",
-    "f'{ {1: 2}[1]}'", "f'{x!r:>{w}} {{}} {d[\"a\"]} \\n'", "x = yield", "for x, in y, z:\n    pass",
-    "with ((a, b)):\n    pass", "(x): int = 3", "del (a, b), c", "1e309", "a - (b - c)", "(a, b) == c",
-    "a and (b or c) and not d", "await x ** 2", "[*a, b]", "{**a, 'b': 1}", "(y := f(x))", "f(y := 1)",
-    "def f(a, b=1, /, c=2, *d, e, f: int = 3, **g) -> int:\n    pass", "(a := b) + 1", "a[b][c].d(e)(f)",
-    "match x:\n    case [1, *_, {'a': 1, **r}] | C(1, k=2 | 3 as z) if z:\n        pass",
-    "match x:\n    case -1 - 2j | None | 'a':\n        pass\n    case [(1 as a) | b]:\n        pass",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x[()]",
+        "x[1,]",
+        "x[(1, 2):3]",
+        "f(x for x in y)",
+        "f(*a, **c)",
+        "-x ** -y ** z",
+        "(-x) ** 2",
+        "(3).real",
+        "not a == b",
+        "lambda: (yield)",
+        "lambda *, a=1, **k: a",
+        "(a if b else c) if d else e",
+        "f'{(lambda: 1)()}'",
+        "f'{ {1: 2}[1]}'",
+        "f'{x!r:>{w}} {{}} {d[\"a\"]} \\n'",
+        "x = yield",
+        "for x, in y, z:\n    pass",
+        "with ((a, b)):\n    pass",
+        "(x): int = 3",
+        "del (a, b), c",
+        "1e309",
+        "a - (b - c)",
+        "(a, b) == c",
+        "a and (b or c) and not d",
+        "await x ** 2",
+        "[*a, b]",
+        "{**a, 'b': 1}",
+        "(y := f(x))",
+        "f(y := 1)",
+        "def f(a, b=1, /, c=2, *d, e, f: int = 3, **g) -> int:\n    pass",
+        "(a := b) + 1",
+        "a[b][c].d(e)(f)",
+        "match x:\n    case [1, *_, {'a': 1, **r}] | C(1, k=2 | 3 as z) if z:\n        pass",
+        "match x:\n    case -1 - 2j | None | 'a':\n        pass\n    case [(1 as a) | b]:\n        pass",
+    ],
+)
 def test_odd_corners(text: str) -> None:
     tree = ast.parse(text)
     assert same(ast.parse(unparse(tree)), tree)
@@ -113,8 +145,11 @@ def test_odd_corners(text: str) -> None:
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="new syntax")
 def test_type_parameters_and_nested_quotes() -> None:
-    for text in ("def f[T: int, *Ts, **P](x: T) -> T:\n    pass\n", "type X[T] = list[T]\n",
-                 "f'{f'{'a' + '\\n'}' + \"b\"}'\n"):
+    for text in (
+        "def f[T: int, *Ts, **P](x: T) -> T:\n    pass\n",
+        "type X[T] = list[T]\n",
+        "f'{f'{'a' + '\\n'}' + \"b\"}'\n",
+    ):
         assert same(ast.parse(unparse(ast.parse(text))), ast.parse(text))
 
 
@@ -124,8 +159,9 @@ def test_exception_groups() -> None:
     assert unparse(ast.parse(text)) == text
 
 
-@pytest.mark.parametrize("value", [
-    '"""', 'a"""b"""', 'x"', "\\", '\\"', '\\"""', "a\rb\x00\t\n  c\ud800", "é\u2028"])
+@pytest.mark.parametrize(
+    "value", ['"""', 'a"""b"""', 'x"', "\\", '\\"', '\\"""', "a\rb\x00\t\n  c\ud800", "é\u2028"]
+)
 def test_docstrings_survive(value: str) -> None:
     tree = ast.parse(f"def f():\n    {value!r}")
     assert same(ast.parse(unparse(tree)), tree)
@@ -137,7 +173,7 @@ def test_constants_that_only_passes_make(value: object) -> None:
     text = unparse(ast.Expression(ast.BinOp(ast.Constant(value), ast.Mult(), ast.Constant(1))))
     assert eval(text) == value * 1  # type: ignore[operator]
     if not isinstance(value, tuple):
-        assert eval(unparse(power)) == value ** 2  # type: ignore[operator]
+        assert eval(unparse(power)) == value**2  # type: ignore[operator]
 
 
 def test_an_expression_has_no_newline() -> None:

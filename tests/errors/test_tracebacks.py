@@ -14,8 +14,11 @@ import autograph as ag
 from runtime.config import settings
 from tests.errors import samples
 
-FUNCTIONS = [f for name, f in vars(samples).items()
-             if isinstance(f, types.FunctionType) and f.__module__ == samples.__name__ and name != "check"]
+FUNCTIONS = [
+    f
+    for name, f in vars(samples).items()
+    if isinstance(f, types.FunctionType) and f.__module__ == samples.__name__ and name != "check"
+]
 # Python 3.10 has no way to raise again without an entry for the function that does.
 OURS = set() if sys.version_info >= (3, 11) else {"polymorphic.py", "loader.py", "prefixed.py"}
 
@@ -30,8 +33,11 @@ def raised(function, *args):
 
 def frames(error: BaseException) -> list[tuple[str, int | None, str]]:
     """File, line and function of each entry below the call in this file."""
-    found = [(f.filename, f.lineno, f.name) for f in traceback.extract_tb(error.__traceback__)
-             if f.name != "<listcomp>"]  # a frame of its own up to Python 3.11 only
+    found = [
+        (f.filename, f.lineno, f.name)
+        for f in traceback.extract_tb(error.__traceback__)
+        if f.name != "<listcomp>"
+    ]  # a frame of its own up to Python 3.11 only
     found = [entry for entry in found if entry[0] != __file__ and pathlib.Path(entry[0]).name not in OURS]
     # Without columns (Python 3.10) only the line of the plan is known, which several calls may share.
     return found if sys.version_info >= (3, 11) else sorted({entry[0] for entry in found})[:1]  # type: ignore
@@ -48,8 +54,16 @@ def described(error: BaseException | None, depth: int = 99) -> object:
     if error is None:
         return None
     notes = getattr(error, "__notes__", None)
-    return (type(error), str(error), repr(error.args), notes, error.__suppress_context__,
-            frames(error)[-depth:], described(error.__cause__, 1), described(error.__context__, 1))
+    return (
+        type(error),
+        str(error),
+        repr(error.args),
+        notes,
+        error.__suppress_context__,
+        frames(error)[-depth:],
+        described(error.__cause__, 1),
+        described(error.__context__, 1),
+    )
 
 
 @pytest.mark.parametrize("x", [np.float64(4.0), 4.0, 4], ids=repr)
@@ -145,4 +159,4 @@ def test_errors_that_a_program_handles_stay_as_they_are():
 
     error = raised(ag.function(again), np.float64(1.0))
     assert error is kept
-    assert [f.name for f in traceback.extract_tb(error.__traceback__)][-len(before):] == before
+    assert [f.name for f in traceback.extract_tb(error.__traceback__)][-len(before) :] == before

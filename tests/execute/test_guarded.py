@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from runtime.execute.loader import load
 from runtime.execute.python_source import plan_source
 from runtime.execute.reference import interpret
-from runtime.execute.loader import load
 from runtime.ir.text import parse_graph, print_graph
 from runtime.ir.verify import verify
 from runtime.ops.table import OPS
-from tests.property.guarded import Noting
 from tests.property.graphs import outcome
+from tests.property.guarded import Noting
 
 
 def check(text: str, expected: str, *calls: tuple[Any, ...], objects: tuple[Any, ...] = ()) -> None:

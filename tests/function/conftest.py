@@ -1,4 +1,5 @@
 """A tracer for tests of the function layer alone: its graph is one call of the Python function."""
+
 from __future__ import annotations
 
 import pytest
@@ -15,8 +16,8 @@ class CallTracer:
 
     def __init__(self, function):
         self.function = function
-        self.calls = []      # types of each traced call
-        self.volatile = []   # the volatile paths of each
+        self.calls = []  # types of each traced call
+        self.volatile = []  # the volatile paths of each
         self.guards = ()
         self.refuse = lambda types: False
 
@@ -47,7 +48,9 @@ class CallTracer:
 @pytest.fixture
 def make():
     """make(function, **options) -> (polymorphic function, its tracer)."""
+
     def maker(function, **options):
         tracer = CallTracer(function)
         return PolymorphicFunction(function, tracer, **options), tracer
+
     return maker

@@ -1,4 +1,5 @@
 """Accountable traces: why each was made, warnings, no new traces."""
+
 from __future__ import annotations
 
 import threading
@@ -33,14 +34,22 @@ CHANGES = [
     ((A3, 1), (A4, 1), "argument 'x' is float64[4], was float64[3]", "ag.TensorSpec((None,), np.float64)"),
     ((A3, 1), (A33, 1), "argument 'x' is float64[3, 3], was float64[3]", "ag.TensorSpec(None, np.float64)"),
     ((A3, 1), (A3.astype("f4"), 1), "argument 'x' is float32[3], was float64[3]", "float64 for one"),
-    ((np.float64(1), 1), (np.array(1.0), 1), "argument 'x' is float64[], was float64",
-     "NumPy scalar or as an array"),
+    (
+        (np.float64(1), 1),
+        (np.array(1.0), 1),
+        "argument 'x' is float64[], was float64",
+        "NumPy scalar or as an array",
+    ),
     ((A3, 1), (A3, 2), "argument 'n' is =2, was =1", "as an array or a NumPy scalar"),
     ((A3, 1), (A3, 1.0), "argument 'n' is =1.0, was =1", "one class"),
     ((A3, True), (A3, False), "argument 'n' is =False, was =True", "a trace of its own"),
     ((A3, 1), (A3, A3), "argument 'n' is float64[3], was =1", "in one way"),
-    ((A3, 1), (A4, 2),
-     "argument 'x' is float64[4], was float64[3]; argument 'n' is =2, was =1", "TensorSpec"),
+    (
+        (A3, 1),
+        (A4, 2),
+        "argument 'x' is float64[4], was float64[3]; argument 'n' is =2, was =1",
+        "TensorSpec",
+    ),
 ]
 
 
@@ -64,7 +73,7 @@ def test_guards_say_old_and_new():
     finally:
         RATE, W = 2, np.ones(3)
     assert f.traces[1].why == "changed since the last trace: global 'RATE' is =3, was =2"
-    change, = f.traces[1].changes
+    (change,) = f.traces[1].changes
     assert (change.kind, change.name, change.old, change.new) == ("guard", "global 'RATE'", "=2", "=3")
     assert "pass global 'RATE' as an argument" in f.why()
     assert "global 'W' is float64[4], was float64[3]" in g.why()
@@ -74,7 +83,7 @@ def test_records_are_readable():
     f = ag.function(plus)
     assert f.why() == "'plus' was not called yet"
     f(A3, 1)
-    record, = f.traces
+    (record,) = f.traces
     assert record.seconds > 0 and record.bytes > 500
     assert str(record).startswith("plus(x: float64[3], n: =1)\n  traced in ")
     assert "kB: first call" in str(record)
@@ -91,9 +100,13 @@ def test_accounts_outlive_the_cache():
 
 def test_warning_names_argument_and_fix():
     f = ag.function(plus)
-    with settings.override(warn_after_retraces=2), pytest.warns(
+    with (
+        settings.override(warn_after_retraces=2),
+        pytest.warns(
             ag.RetraceWarning,
-            match=r"'plus' was traced again 2 times.*argument 'x' is float32.*to avoid it: pass 'x'"):
+            match=r"'plus' was traced again 2 times.*argument 'x' is float32.*to avoid it: pass 'x'",
+        ),
+    ):
         for x in (A3, A4, A3.astype("f4")):
             f(x, 1)
     g = ag.function(plus)

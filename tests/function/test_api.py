@@ -1,4 +1,5 @@
 """The public face of autograph: what it takes, what it refuses, what calls do with real traces."""
+
 from __future__ import annotations
 
 import functools
@@ -73,9 +74,14 @@ def test_with_and_without_options():
 
 def test_every_kind_of_callable():
     model = Model(3)
-    callables = [model.shifted, functools.partial(model.shifted, by=5),
-                 functools.partial(Model.shifted, model), model,
-                 functools.partial(functools.partial(Model.shifted, model), by=2), lambda x: x + 1]
+    callables = [
+        model.shifted,
+        functools.partial(model.shifted, by=5),
+        functools.partial(Model.shifted, model),
+        model,
+        functools.partial(functools.partial(Model.shifted, model), by=2),
+        lambda x: x + 1,
+    ]
     for plain in callables:
         f = ag.function(plain)
         assert f.python_function is plain
@@ -95,7 +101,13 @@ def test_every_kind_of_callable():
 def test_methods():
     a, b = Model(2), Model(3)
     assert [a.scaled(5), b.scaled(5), Model.scaled(a, 5), a.scaled(-5), b.still(1), Model.still(1)] == [
-        10, 15, 10, 5, 2, 2]
+        10,
+        15,
+        10,
+        5,
+        2,
+        2,
+    ]
     assert Model.named(1) == ("Model", 1) == b.named(1)
     assert Model.scaled.__doc__ == "Scales."
     gone = weakref.ref(a)

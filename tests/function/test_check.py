@@ -1,4 +1,5 @@
 """Shadow mode: copies keep their sharing, and every kind of difference is found and named."""
+
 from __future__ import annotations
 
 import collections
@@ -44,20 +45,32 @@ DIFFERENT = [  # plain Python's value, the other one, the text
     (np.float64(0.0), np.float64(-0.0), "result is np.float64(-0.0), plain Python's is np.float64(0.0)"),
     (np.zeros(3), np.zeros(3, "f4"), "result has dtype float32, plain Python's has float64"),
     (np.zeros(3), np.zeros((3, 1)), "result has shape (3, 1), plain Python's has (3,)"),
-    (np.zeros((2, 2)), np.array([[0, 0], [-0.0, 0]]),
-     "result[1, 0] is np.float64(-0.0), plain Python's is np.float64(0.0)"),
-    (np.zeros(()), np.float64(0),
-     "result is of class numpy.float64, plain Python's is of class numpy.ndarray"),
-    (np.array([1j]), np.array([1j + 1]),
-     "result[0] is np.complex128(1+1j), plain Python's is np.complex128(1j)"),
+    (
+        np.zeros((2, 2)),
+        np.array([[0, 0], [-0.0, 0]]),
+        "result[1, 0] is np.float64(-0.0), plain Python's is np.float64(0.0)",
+    ),
+    (
+        np.zeros(()),
+        np.float64(0),
+        "result is of class numpy.float64, plain Python's is of class numpy.ndarray",
+    ),
+    (
+        np.array([1j]),
+        np.array([1j + 1]),
+        "result[0] is np.complex128(1+1j), plain Python's is np.complex128(1j)",
+    ),
     ([1, [2, 3]], [1, [2, 4]], "result[1][1] is 4, plain Python's is 3"),
     ([1], [1, 2], "result has 2 items, plain Python's has 1"),
     ({"a": 1}, {"a": 2}, "result['a'] is 2, plain Python's is 1"),
     ({"a": 1, "b": 2}, {"b": 2, "a": 1}, "a key of result is 'b', plain Python's is 'a'"),
     ({1, 2}, {1, 3}, "result is {1, 3}, plain Python's is {1, 2}"),
     (Point(1, 2), Point(1, 3), "result.y is 3, plain Python's is 2"),
-    (Point(1, 2), (1, 2),
-     "result is of class builtins.tuple, plain Python's is of class " + __name__ + ".Point"),
+    (
+        Point(1, 2),
+        (1, 2),
+        "result is of class builtins.tuple, plain Python's is of class " + __name__ + ".Point",
+    ),
     (Box(a=[1]), Box(a=[2]), "result.a[0] is 2, plain Python's is 1"),
     (Box(a=1), Box(b=1), "result has the attributes ['b'], plain Python's has ['a']"),
     (Slotted(1), Slotted(2), "result.a is 2, plain Python's is 1"),
@@ -75,14 +88,35 @@ def test_differences_are_named(plain, other, text):
     assert Differ().compare("result", other, copies(other)) == ""
 
 
-@pytest.mark.parametrize("value", [
-    NAN, np.array([NAN, 1]), np.float32(NAN), np.array([np.datetime64("NaT")]), complex(NAN, 0), None, ...,
-    b"x", np.zeros(2, [("a", int)]), range(3), slice(1), frozenset({1}), object, sys,
-    lambda x: x, np.array(["a"]),
-], ids=lambda v: repr(v).partition(" at 0x")[0])
+@pytest.mark.parametrize(
+    "value",
+    [
+        NAN,
+        np.array([NAN, 1]),
+        np.float32(NAN),
+        np.array([np.datetime64("NaT")]),
+        complex(NAN, 0),
+        None,
+        ...,
+        b"x",
+        np.zeros(2, [("a", int)]),
+        range(3),
+        slice(1),
+        frozenset({1}),
+        object,
+        sys,
+        lambda x: x,
+        np.array(["a"]),
+    ],
+    ids=lambda v: repr(v).partition(" at 0x")[0],
+)
 def test_equal_values_are_the_same(value):
-    assert Differ().compare("result", value, copy.deepcopy(value) if not isinstance(value, types.ModuleType)
-                            else value) == ""
+    assert (
+        Differ().compare(
+            "result", value, copy.deepcopy(value) if not isinstance(value, types.ModuleType) else value
+        )
+        == ""
+    )
 
 
 def layouts():
@@ -142,6 +176,7 @@ def test_the_same_is_passed_on(capsys):
 def raising(error):
     def f(*args):
         raise error
+
     return f
 
 
@@ -159,21 +194,39 @@ def keep(x):
 
 WRONG = [
     (printing("a"), printing("b"), (), "the printed output is 'b\\n', plain Python's is 'a\\n'"),
-    (raising(ValueError("a")), raising(ValueError("b")), (),
-     "plain Python raises builtins.ValueError: a, the converted function raises builtins.ValueError: b"),
-    (raising(ValueError("a")), lambda: 1, (),
-     "plain Python raises builtins.ValueError: a, the converted function returns"),
-    (lambda: 1, raising(KeyError("a")), (),
-     "plain Python returns, the converted function raises builtins.KeyError: 'a'"),
-    (write, lambda x: None, (np.zeros(2),),
-     "argument 0[0] is np.float64(0.0), plain Python's is np.float64(1.0)"),
+    (
+        raising(ValueError("a")),
+        raising(ValueError("b")),
+        (),
+        "plain Python raises builtins.ValueError: a, the converted function raises builtins.ValueError: b",
+    ),
+    (
+        raising(ValueError("a")),
+        lambda: 1,
+        (),
+        "plain Python raises builtins.ValueError: a, the converted function returns",
+    ),
+    (
+        lambda: 1,
+        raising(KeyError("a")),
+        (),
+        "plain Python returns, the converted function raises builtins.KeyError: 'a'",
+    ),
+    (
+        write,
+        lambda x: None,
+        (np.zeros(2),),
+        "argument 0[0] is np.float64(0.0), plain Python's is np.float64(1.0)",
+    ),
     (write, lambda x: None, ([0],), "argument 0[0] is 0, plain Python's is 1"),
-    (keep, lambda x: x.copy(), (np.zeros(2),),
-     "result" + ANOTHER),
-    (keep, lambda x: x[:], ([0],),
-     "result" + ANOTHER),
-    (lambda x: x[:1], lambda x: x[:1].copy(), (np.zeros(2),),
-     "result and argument 0 share memory in one run only"),
+    (keep, lambda x: x.copy(), (np.zeros(2),), "result" + ANOTHER),
+    (keep, lambda x: x[:], ([0],), "result" + ANOTHER),
+    (
+        lambda x: x[:1],
+        lambda x: x[:1].copy(),
+        (np.zeros(2),),
+        "result and argument 0 share memory in one run only",
+    ),
 ]
 
 

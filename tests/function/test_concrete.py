@@ -1,4 +1,5 @@
 """Concrete functions: signatures and outputs in trees, calls by name, mismatches; promises; pickles."""
+
 from __future__ import annotations
 
 import collections
@@ -50,7 +51,9 @@ def outside(x):
 def test_trees_of_inputs_and_outputs():
     concrete = ag.function(several).get_concrete_function(SPEC, (SPEC, 1), n=3)
     assert concrete.structured_input_signature == (
-        (ag.TensorSpec((None,), np.float64, "x"), (ag.TensorSpec((None,), np.float64, "pair[0]"), 1), 3), {})
+        (ag.TensorSpec((None,), np.float64, "x"), (ag.TensorSpec((None,), np.float64, "pair[0]"), 1), 3),
+        {},
+    )
     out = concrete.structured_outputs
     scalar = ag.TensorSpec((), np.float64)
     assert out == {"list": [SPEC, SPEC], "pair": Pair(scalar, (3, "text")), "none": None}
@@ -73,15 +76,19 @@ def test_pretty_printed():
     f(A3, (A4, 1), 3)
     assert f.pretty_printed_concrete_signatures() == (
         "several(x: float64[3], pair: (float64[4], =1), n: =3) -> "
-        "{'list': [float64[3], float64[4]], 'pair': Pair(float64, (3, 'text')), 'none': None}")
+        "{'list': [float64[3], float64[4]], 'pair': Pair(float64, (3, 'text')), 'none': None}"
+    )
 
 
-@pytest.mark.parametrize("specs,values", [
-    (([SPEC, SPEC],), ([A3, A4],)),
-    (([SPEC, SPEC],), ([A4, A4],)),
-    (((SPEC, SPEC),), ((A3, A4),)),
-    (([[SPEC], [SPEC][0]],), None),
-])
+@pytest.mark.parametrize(
+    "specs,values",
+    [
+        (([SPEC, SPEC],), ([A3, A4],)),
+        (([SPEC, SPEC],), ([A4, A4],)),
+        (((SPEC, SPEC),), ((A3, A4),)),
+        (([[SPEC], [SPEC][0]],), None),
+    ],
+)
 def test_concrete_function_from_specs_in_trees(specs, values):
     f = ag.function(total)
     if values is None:
@@ -117,7 +124,8 @@ def test_call_by_name_and_with_static_arguments():
     assert caught.value.what == (
         "the arguments do not match a trace of 'scaled'\n"
         "  given:    scaled(float64[3], =4)\n"
-        "  traced:   scaled(x: float64[3], k: =3)")
+        "  traced:   scaled(x: float64[3], k: =3)"
+    )
     assert caught.value.why == "the argument 'k' is not =3"
     for args, kwargs in [((), {}), ((A4,), {}), ((A3, 3, 3), {}), ((A3,), {"z": 1}), ((A3, 3), {"k": 3})]:
         with pytest.raises(ag.SignatureError, match="given: .*\n  traced: "):
@@ -143,8 +151,12 @@ def test_input_signature_in_trees():
         assert f(xs) == total(xs)
     assert len(f.traces) == 1
     assert f.get_concrete_function() is f.traces[0].concrete or len(f.traces) <= 2
-    for bad, why in [([A3, F3], r"xs\[1\] is float32\[3\], not TensorSpec"), ([A3], "has 1 items, not 2"),
-                     ((A3, A4), "not a list"), ([A3, 1], r"xs\[1\] is =1, not")]:
+    for bad, why in [
+        ([A3, F3], r"xs\[1\] is float32\[3\], not TensorSpec"),
+        ([A3], "has 1 items, not 2"),
+        ((A3, A4), "not a list"),
+        ([A3, 1], r"xs\[1\] is =1, not"),
+    ]:
         with pytest.raises(ag.SignatureError, match=why) as caught:
             f(bad)
         assert "given:" in str(caught.value) and "promised:" in str(caught.value)
@@ -217,7 +229,9 @@ def test_process_pool():
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(1, mp_context=context) as pool:
         assert [list(r) for r in pool.map(wrapped, [A3, A4], [A3, A4], timeout=100)] == [
-            [0, 1, 4], [0, 1, 4, 9]]
+            [0, 1, 4],
+            [0, 1, 4, 9],
+        ]
 
 
 SCRIPT = """
@@ -239,6 +253,7 @@ print(done.stdout.decode(), done.stderr.decode())
 def test_cloudpickle_of_a_script(tmp_path):
     path = tmp_path / "script.py"
     path.write_text(SCRIPT)
-    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=100,
-                          env={"PYTHONPATH": "."})
+    done = subprocess.run(
+        [sys.executable, str(path)], capture_output=True, text=True, timeout=100, env={"PYTHONPATH": "."}
+    )
     assert done.stdout.split() == ["832040", "None"], done.stderr

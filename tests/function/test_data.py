@@ -1,4 +1,5 @@
 """Datasets: elements, laziness, threads; looped over eagerly and in functions alike."""
+
 from __future__ import annotations
 
 import threading
@@ -39,8 +40,23 @@ def source(name, folder=None):
     return table[name]()
 
 
-SOURCES = ["arrays", "pairs", "dicts", "generator", "map", "filter", "batch", "drop", "shuffle", "buffer",
-           "repeat", "for ever", "zip", "prefetch", "empty"]
+SOURCES = [
+    "arrays",
+    "pairs",
+    "dicts",
+    "generator",
+    "map",
+    "filter",
+    "batch",
+    "drop",
+    "shuffle",
+    "buffer",
+    "repeat",
+    "for ever",
+    "zip",
+    "prefetch",
+    "empty",
+]
 
 
 def collect(ds):
@@ -61,7 +77,7 @@ def fit(ds, rate, epochs):
                 break
             w = w - rate * (error * x).mean()
             b = b - rate * error.mean()
-            loss = loss + (error ** 2).sum()
+            loss = loss + (error**2).sum()
         print(epoch, f"{loss:.6f}")
     return w, b
 

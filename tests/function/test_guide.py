@@ -2,6 +2,7 @@
 
 Each program is run plainly and as a function; results, printed text and what it changed must be the same.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -68,6 +69,7 @@ def generator(n):
     def numbers():
         for i in range(n):
             yield i * i
+
     return sum(numbers())
 
 
@@ -143,7 +145,7 @@ def random_draws(n):
 
 
 def defaults(x, power=2, *rest, scale=1.0, **options):
-    return x ** power * scale, rest, sorted(options)
+    return x**power * scale, rest, sorted(options)
 
 
 def strings(name, x):

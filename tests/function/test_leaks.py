@@ -1,4 +1,5 @@
 """Nothing leaks: objects are counted over thousands of retraces."""
+
 from __future__ import annotations
 
 import gc

@@ -1,4 +1,5 @@
 """The cache of traces: what is traced again, what generalises, what falls back to Python."""
+
 from __future__ import annotations
 
 import copy
@@ -57,8 +58,12 @@ SEQUENCES = [
     ("object arrays", [np.array([None]), np.array([1, None])], 1, "object<numpy.ndarray>"),
     ("functions by identity", [math.sin, math.cos], 2, "=<built-in function cos>"),
     ("enough strings", [str(i) for i in range(12)], 9, "object<builtins.str>"),
-    ("enough flags", [(bool(i & 1), bool(i & 2), bool(i & 4), bool(i & 8)) for i in range(16)], 9,
-     "(bool, bool, bool, bool)"),
+    (
+        "enough flags",
+        [(bool(i & 1), bool(i & 2), bool(i & 4), bool(i & 8)) for i in range(16)],
+        9,
+        "(bool, bool, bool, bool)",
+    ),
 ]
 
 
@@ -102,9 +107,20 @@ def defaults(a, b=2, /, c=3, *rest, d=4, **more):
 
 
 BINDINGS = [
-    ((1,), {}), ((1, 5), {}), ((1, 5, 6), {}), ((1, 5, 6, 7, 8), {}), ((1,), {"c": 9}), ((1, 2), {"c": 9}),
-    ((1,), {"d": 9}), ((1,), {"z": 1, "y": 2}), ((1,), {"y": 2, "z": 1}), ((1,), {"a": 1, "b": 2}),
-    ((1,), {"self": 1, "args": 2}), ((), {}), ((1, 2, 3), {"c": 4}), ((), {"a": 1}),
+    ((1,), {}),
+    ((1, 5), {}),
+    ((1, 5, 6), {}),
+    ((1, 5, 6, 7, 8), {}),
+    ((1,), {"c": 9}),
+    ((1, 2), {"c": 9}),
+    ((1,), {"d": 9}),
+    ((1,), {"z": 1, "y": 2}),
+    ((1,), {"y": 2, "z": 1}),
+    ((1,), {"a": 1, "b": 2}),
+    ((1,), {"self": 1, "args": 2}),
+    ((), {}),
+    ((1, 2, 3), {"c": 4}),
+    ((), {"a": 1}),
 ]
 
 
@@ -154,11 +170,15 @@ def test_guards_retrace_then_become_volatile(make):
     assert "changed since the last trace: global 'rate'" in f.explain()
 
 
-@pytest.mark.parametrize("steps,before,after", [
-    ((("attr", "w"),), 1, 2), ((("attr", "w"), ("item", 0)), [1], [2]),
-    ((("attr", "w"), ("len", None)), [1], [1, 2]),
-    ((("attr", "odd name"),), 1, 2),
-])
+@pytest.mark.parametrize(
+    "steps,before,after",
+    [
+        ((("attr", "w"),), 1, 2),
+        ((("attr", "w"), ("item", 0)), [1], [2]),
+        ((("attr", "w"), ("len", None)), [1], [1, 2]),
+        ((("attr", "odd name"),), 1, 2),
+    ],
+)
 def test_guard_paths_are_compiled(make, steps, before, after):
     class Box:
         pass
@@ -314,7 +334,8 @@ def test_input_signature(make):
         "  given:    <lambda>(x: float64[2, 3])\n"
         "  promised: <lambda>(x: TensorSpec(shape=(None, 2), dtype=float64))\n"
         "  why: the argument 'x' is float64[2, 3], not TensorSpec(shape=(None, 2), dtype=float64)\n"
-        "  fix: pass what was promised, or loosen the input_signature")
+        "  fix: pass what was promised, or loosen the input_signature"
+    )
     with pytest.raises(SignatureError, match="'n' is not in it"):
         f(np.ones((2, 2)), 3)
     assert str(f.get_concrete_function().signature) == "<lambda>(x: float64[?, 2])"
@@ -326,7 +347,9 @@ def test_concrete_function(make):
     concrete = f.get_concrete_function(TensorSpec((None,), np.float32), 3, k=np.float64(2))
     assert str(concrete.signature) == "<lambda>(x: float32[?], n: =3, *, k: float64)"
     assert concrete.structured_input_signature == (
-        (TensorSpec((None,), np.float32, "x"), 3), {"k": TensorSpec((), np.float64, "k")})
+        (TensorSpec((None,), np.float32, "x"), 3),
+        {"k": TensorSpec((), np.float64, "k")},
+    )
     x = np.zeros(7, np.float32)
     got = concrete(x, np.float64(5))
     assert got[0] is x and got[1:] == (3, 5.0)

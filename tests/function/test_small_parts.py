@@ -1,4 +1,5 @@
 """Settings, trees, specs, and the compiled test against the plain one."""
+
 from __future__ import annotations
 
 import collections
@@ -41,24 +42,103 @@ class Odd(int):
 
 
 VALUES = [
-    None, True, False, 0, 1, -1, 10 ** 30, 0.0, -0.0, 1.0, math.inf, 1j, 0j, "", "a", b"",
-    b"a", ..., (), (1,), (1.0,), (True,), (0.0,), (-0.0,), (1, 2), (1, (2, "x")), [1], {}, {1: 2}, set(),
-    frozenset({1}), slice(1, 2), slice(None), slice([1], 2), range(3), range(4), Colour.RED, Colour.BLUE,
-    Odd(1), len, math.sin, np.sin, np.cos, int, Odd, math, np.dtype(float), np.dtype("f4"), Point(1, 2),
-    Point(1, 3), Point(np.zeros(2), 1), np.zeros(3), np.zeros(4), np.zeros((3, 2)), np.zeros(()),
-    np.zeros(3, int), np.zeros(3, "f4"), np.zeros(3, ">f8"), np.float64(1), np.float32(1), np.int64(1),
-    np.bool_(True), np.str_("a"), np.datetime64("2020-01-01"), np.datetime64("2020-01-01T00"),
-    np.array(["a"]), np.array([None]), np.array([1, "a"], object), np.ma.masked_array([1.0]), np.zeros(2,
-    [("a", float)]), (np.zeros(3), 1), (np.zeros(3), 2), (np.zeros(4), 1), lambda x: x, object(),
-    ValueError("x"), iter([1]),
+    None,
+    True,
+    False,
+    0,
+    1,
+    -1,
+    10**30,
+    0.0,
+    -0.0,
+    1.0,
+    math.inf,
+    1j,
+    0j,
+    "",
+    "a",
+    b"",
+    b"a",
+    ...,
+    (),
+    (1,),
+    (1.0,),
+    (True,),
+    (0.0,),
+    (-0.0,),
+    (1, 2),
+    (1, (2, "x")),
+    [1],
+    {},
+    {1: 2},
+    set(),
+    frozenset({1}),
+    slice(1, 2),
+    slice(None),
+    slice([1], 2),
+    range(3),
+    range(4),
+    Colour.RED,
+    Colour.BLUE,
+    Odd(1),
+    len,
+    math.sin,
+    np.sin,
+    np.cos,
+    int,
+    Odd,
+    math,
+    np.dtype(float),
+    np.dtype("f4"),
+    Point(1, 2),
+    Point(1, 3),
+    Point(np.zeros(2), 1),
+    np.zeros(3),
+    np.zeros(4),
+    np.zeros((3, 2)),
+    np.zeros(()),
+    np.zeros(3, int),
+    np.zeros(3, "f4"),
+    np.zeros(3, ">f8"),
+    np.float64(1),
+    np.float32(1),
+    np.int64(1),
+    np.bool_(True),
+    np.str_("a"),
+    np.datetime64("2020-01-01"),
+    np.datetime64("2020-01-01T00"),
+    np.array(["a"]),
+    np.array([None]),
+    np.array([1, "a"], object),
+    np.ma.masked_array([1.0]),
+    np.zeros(2, [("a", float)]),
+    (np.zeros(3), 1),
+    (np.zeros(3), 2),
+    (np.zeros(4), 1),
+    lambda x: x,
+    object(),
+    ValueError("x"),
+    iter([1]),
 ]
 GENERAL = [
-    OBJECT, WEAK_INT, WEAK_FLOAT, ObjectType(str), ObjectType(np.ndarray), ObjectType(list),
-    ObjectType(type(lambda: 0)), ArrayType(np.dtype(float)), ArrayType(np.dtype(float), (None,)),
-    ArrayType(np.dtype(float), (None, 2)), ArrayType(np.dtype(float), (3, None)),
-    ArrayType(np.dtype(float), (), scalar=True), TupleType((WEAK_INT, StaticType(2))),
-    TupleType((WEAK_INT,)), TupleType((WEAK_INT, WEAK_INT), Point), TupleType((ArrayType(np.dtype(float),
-    (None,)), WEAK_INT)), TupleType((OBJECT, OBJECT)), TupleType(()),
+    OBJECT,
+    WEAK_INT,
+    WEAK_FLOAT,
+    ObjectType(str),
+    ObjectType(np.ndarray),
+    ObjectType(list),
+    ObjectType(type(lambda: 0)),
+    ArrayType(np.dtype(float)),
+    ArrayType(np.dtype(float), (None,)),
+    ArrayType(np.dtype(float), (None, 2)),
+    ArrayType(np.dtype(float), (3, None)),
+    ArrayType(np.dtype(float), (), scalar=True),
+    TupleType((WEAK_INT, StaticType(2))),
+    TupleType((WEAK_INT,)),
+    TupleType((WEAK_INT, WEAK_INT), Point),
+    TupleType((ArrayType(np.dtype(float), (None,)), WEAK_INT)),
+    TupleType((OBJECT, OBJECT)),
+    TupleType(()),
 ]
 
 
@@ -115,12 +195,15 @@ def test_widening_sizes_leaves_equal_axes_known(shapes):
         assert wide.shape[axis] == (sizes.pop() if len(sizes) == 1 else None)
 
 
-@pytest.mark.parametrize("spec,text", [
-    (TensorSpec((None, 3), np.float32, "x"), "TensorSpec(shape=(None, 3), dtype=float32, name='x')"),
-    (TensorSpec(None), "TensorSpec(shape=None, dtype=None)"),
-    (TensorSpec(4, ">i4"), "TensorSpec(shape=(4,), dtype=>i4)"),
-    (TensorSpec.from_array(np.zeros((2, 1))), "TensorSpec(shape=(2, 1), dtype=float64)"),
-])
+@pytest.mark.parametrize(
+    "spec,text",
+    [
+        (TensorSpec((None, 3), np.float32, "x"), "TensorSpec(shape=(None, 3), dtype=float32, name='x')"),
+        (TensorSpec(None), "TensorSpec(shape=None, dtype=None)"),
+        (TensorSpec(4, ">i4"), "TensorSpec(shape=(4,), dtype=>i4)"),
+        (TensorSpec.from_array(np.zeros((2, 1))), "TensorSpec(shape=(2, 1), dtype=float64)"),
+    ],
+)
 def test_specs_print(spec, text):
     assert repr(spec) == text and spec == spec and hash(spec) == hash(spec) and spec != text
 
@@ -145,11 +228,14 @@ def test_the_environment_is_read():
     assert got.strict is True and got.unroll_limit == 4
 
 
-@pytest.mark.parametrize("environment,text", [
-    ({"AUTOGRAPH_STRICT": "maybe"}, "set it to one of 1, true, yes, on, 0, false, no, off, or unset it"),
-    ({"AUTOGRAPH_CACHE_SIZE": "0"}, "set it to an integer, 1 or more, or unset it"),
-    ({"AUTOGRAPH_CACHE_SIZE": "many"}, "AUTOGRAPH_CACHE_SIZE is 'many'"),
-])
+@pytest.mark.parametrize(
+    "environment,text",
+    [
+        ({"AUTOGRAPH_STRICT": "maybe"}, "set it to one of 1, true, yes, on, 0, false, no, off, or unset it"),
+        ({"AUTOGRAPH_CACHE_SIZE": "0"}, "set it to an integer, 1 or more, or unset it"),
+        ({"AUTOGRAPH_CACHE_SIZE": "many"}, "AUTOGRAPH_CACHE_SIZE is 'many'"),
+    ],
+)
 def test_a_bad_environment_is_explained(environment, text):
     with pytest.raises(ValueError) as caught:
         Settings(environment)
@@ -179,6 +265,10 @@ def test_trees_keep_order_class_and_none():
     assert again == value and list(again) == ["b", "a"] and type(again["a"][0]) is Point
     assert tree.map_leaves(lambda a, b: (a, b), (1, [2]), (3, [4])) == ((1, 3), [(2, 4)])
     assert [path for path, _ in tree.flatten_with_paths(value, "v")[0]] == [
-        "v['b'][0]", "v['b'][1]", "v['a'][0].x", "v['a'][0].y['z']"]
+        "v['b'][0]",
+        "v['b'][1]",
+        "v['a'][0].x",
+        "v['a'][0].y['z']",
+    ]
     assert tree.map_with_paths(lambda path, leaf: path, [0, (1,)], "v") == ["v[0]", ("v[1][0]",)]
     assert tree.flatten(5)[0] == [5]

@@ -1,4 +1,5 @@
 """Variables: arrays with a place of their own, eagerly and in functions, in order with other effects."""
+
 from __future__ import annotations
 
 import copy
@@ -33,10 +34,34 @@ def in_order(x):
 
 
 def operators(x):
-    return (V + x, x - V, V @ x, -V, V ** 2, V > x, V == x, abs(V), V[0] // 2, V.sum(), V.shape, V.dtype,
-            len(V), np.stack([V, x]), np.concatenate((V, V)), np.dot(V, x), np.where(V > 0, V, x), list(V),
-            float(V[0]), V.T.shape, np.asarray(V) + 1, np.sum(V), 1.0 in V,
-            V.mean(axis=0), np.maximum(V, x), sum(V))
+    return (
+        V + x,
+        x - V,
+        V @ x,
+        -V,
+        V**2,
+        V > x,
+        V == x,
+        abs(V),
+        V[0] // 2,
+        V.sum(),
+        V.shape,
+        V.dtype,
+        len(V),
+        np.stack([V, x]),
+        np.concatenate((V, V)),
+        np.dot(V, x),
+        np.where(V > 0, V, x),
+        list(V),
+        float(V[0]),
+        V.T.shape,
+        np.asarray(V) + 1,
+        np.sum(V),
+        1.0 in V,
+        V.mean(axis=0),
+        np.maximum(V, x),
+        sum(V),
+    )
 
 
 def loops(n):
@@ -77,9 +102,15 @@ def passed(v, x):
     return w.value, v is w
 
 
-PROGRAMS = [(accumulate, (np.ones(3),)), (in_order, (np.arange(3.0),)), (operators, (np.arange(3.0),)),
-            (loops, (np.int64(6),)), (loops, (4,)), (augmented, (np.ones(3),)),
-            (conditions, (np.float64(2.0),))]
+PROGRAMS = [
+    (accumulate, (np.ones(3),)),
+    (in_order, (np.arange(3.0),)),
+    (operators, (np.arange(3.0),)),
+    (loops, (np.int64(6),)),
+    (loops, (4,)),
+    (augmented, (np.ones(3),)),
+    (conditions, (np.float64(2.0),)),
+]
 
 
 @pytest.mark.parametrize("program,args", PROGRAMS, ids=[f"{p.__name__}-{type(a[0])}" for p, a in PROGRAMS])
@@ -102,8 +133,11 @@ def test_types_stay_known():
     f(np.ones(3))
     concrete = f.traces[0].concrete
     assert len(f.traces) == 1 and not concrete.notes
-    assert concrete.structured_outputs == (ag.TensorSpec((3,), np.float64), ag.TensorSpec((3,), np.float64),
-                                           ag.TensorSpec((), np.float64))
+    assert concrete.structured_outputs == (
+        ag.TensorSpec((3,), np.float64),
+        ag.TensorSpec((3,), np.float64),
+        ag.TensorSpec((), np.float64),
+    )
     assert "Variable" not in str(concrete.notes)
 
 
@@ -150,8 +184,10 @@ BAD = [
     (lambda: ag.Variable([1, 2]).assign([0.5, 1]), "holds int64, not float64"),
     (lambda: ag.Variable(1, name="n").assign(0.5), "the Variable 'n' holds int64, not a Python float"),
     (lambda: ag.Variable([1, 2]).assign_add(0.5), "holds int64, not float64"),
-    (lambda: ag.Variable(np.zeros((2, 3)), shape=(None, 3)).assign(np.zeros((2, 4))),
-     "(None, 3), not (2, 4)"),
+    (
+        lambda: ag.Variable(np.zeros((2, 3)), shape=(None, 3)).assign(np.zeros((2, 4))),
+        "(None, 3), not (2, 4)",
+    ),
     (lambda: ag.Variable(np.zeros(2), shape=(3,)), "of shape (3,), not (2,)"),
 ]
 

@@ -1,4 +1,5 @@
 """switch_case, scan, map_fn, vmap, vectorize, unroll, py_function, init_scope: in functions as eagerly."""
+
 from __future__ import annotations
 
 import collections
@@ -63,6 +64,7 @@ def of_trees(a, b):
         if left > 1:
             carry = carry + right
         return carry, [left + right, carry]
+
     return ag.scan(step, 0, {"pair": (a, b)})
 
 
@@ -133,16 +135,38 @@ def scoped(x):
 
 
 PROGRAMS = [
-    (switch, (0, X)), (switch, (np.int64(1), X)), (switch, (np.int64(2), X)), (switch, (np.int64(3), X)),
-    (switch, (np.int64(-1), X)), (switch_with_default, (np.int64(7), X)),
+    (switch, (0, X)),
+    (switch, (np.int64(1), X)),
+    (switch, (np.int64(2), X)),
+    (switch, (np.int64(3), X)),
+    (switch, (np.int64(-1), X)),
+    (switch_with_default, (np.int64(7), X)),
     (switch_with_default, (np.int64(-7), X)),
-    (running, (X,)), (running, (BIG,)), (running, (Y,)), (running, (X[:0],)),
-    (backwards, (X,)), (backwards, (BIG,)),
-    (of_trees, (X, Y)), (of_trees, (BIG, BIG)), (of_trees, (X, BIG)),
-    (mapped, (Y,)), (mapped, (np.arange(1, 40),)),
-    (mapped_pairs, (X, Y)), (mapped_pairs, (BIG, BIG)), (rows, (M, M[0])), (columns, (M,)), (nested, (M,)),
-    (named, (M, X[:4])), (named, (M, X)), (elementwise, (X,)), (elementwise, (BIG,)), (unrolled, (X,)),
-    (unrolled_rows, (M,)), (unrolled_until, (X, np.float64(200.0))), (called, (X,)), (scoped, (X,)),
+    (running, (X,)),
+    (running, (BIG,)),
+    (running, (Y,)),
+    (running, (X[:0],)),
+    (backwards, (X,)),
+    (backwards, (BIG,)),
+    (of_trees, (X, Y)),
+    (of_trees, (BIG, BIG)),
+    (of_trees, (X, BIG)),
+    (mapped, (Y,)),
+    (mapped, (np.arange(1, 40),)),
+    (mapped_pairs, (X, Y)),
+    (mapped_pairs, (BIG, BIG)),
+    (rows, (M, M[0])),
+    (columns, (M,)),
+    (nested, (M,)),
+    (named, (M, X[:4])),
+    (named, (M, X)),
+    (elementwise, (X,)),
+    (elementwise, (BIG,)),
+    (unrolled, (X,)),
+    (unrolled_rows, (M,)),
+    (unrolled_until, (X, np.float64(200.0))),
+    (called, (X,)),
+    (scoped, (X,)),
 ]
 
 
@@ -194,8 +218,11 @@ def test_values():
 
 
 BAD = [
-    (lambda: ag.map_fn(lambda x: np.zeros(int(x)), X), ValueError,
-     "result 1 has shape (1,), the ones before it (0,)"),
+    (
+        lambda: ag.map_fn(lambda x: np.zeros(int(x)), X),
+        ValueError,
+        "result 1 has shape (1,), the ones before it (0,)",
+    ),
     (lambda: ag.map_fn(lambda x: x, X[:0]), ValueError, "no items"),
     (lambda: ag.map_fn(lambda p: p[0], (X, BIG)), ValueError, "different lengths: [5, 40]"),
     (lambda: ag.map_fn(lambda x: None, X), ValueError, "NoneType can't be stacked"),
@@ -245,11 +272,11 @@ def chosen(x):
 
 
 def squares(x):
-    return ag.vmap(lambda row: (row ** 2).sum())(np.outer(x, x)).sum()
+    return ag.vmap(lambda row: (row**2).sum())(np.outer(x, x)).sum()
 
 
 def cases(x):
-    return ag.switch_case(1, [lambda v: v.sum(), lambda v: (v ** 3).sum()], (x,))
+    return ag.switch_case(1, [lambda v: v.sum(), lambda v: (v**3).sum()], (x,))
 
 
 def pieces(x):

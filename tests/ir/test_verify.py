@@ -112,7 +112,10 @@ def test_a_region_is_closed() -> None:
 
 REGIONS = [
     ("cond(x)\n        true():\n            return\n", "cond has 1 regions"),
-    ("add(1, 1)\n        true():\n            return\n", "add has regions, but only cond, while, for, try, with may"),
+    (
+        "add(1, 1)\n        true():\n            return\n",
+        "add has regions, but only cond, while, for, try, with may",
+    ),
     ("for{carries=0, tested=True}(x)\n        body(i: object):\n            return\n", "if, and only if"),
     ("for{carries=0}(x)\n        body():\n            return\n", "needs a parameter for the item"),
     (

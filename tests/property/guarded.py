@@ -39,9 +39,7 @@ def may_raise(maker: Any, builder: Builder, inner: list[Operand], problem: type[
     return True
 
 
-def add_try(
-    maker: Any, builder: Builder, scope: list[Operand], depth: int, problem: type[Exception]
-) -> None:
+def add_try(maker: Any, builder: Builder, scope: list[Operand], depth: int, problem: type[Exception]) -> None:
     """A `try` with handlers, perhaps an `orelse` and a `final` part."""
     random = maker.random
     caught = random.sample(CLASSES, random.randint(0, 2))

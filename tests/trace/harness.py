@@ -1,4 +1,5 @@
-"""Trace a function written with cond/while_loop/for_loop, run its plan and the reference, compare with Python."""
+"""Trace a function of cond/while_loop/for_loop, run its plan and the reference, compare with Python."""
+
 from __future__ import annotations
 
 import copy

@@ -4,6 +4,7 @@ A scenario takes the decorator and a recorder `see`; it makes functions, calls t
 things in between, and shows results, arguments and state to the recorder.  Objects are compared by
 structure and by which of them are one and the same.
 """
+
 from __future__ import annotations
 
 import contextlib

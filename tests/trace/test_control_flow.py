@@ -1,4 +1,5 @@
 """Staged control flow by hand: what is traced once does what Python does, on every path."""
+
 from __future__ import annotations
 
 import types
@@ -51,7 +52,9 @@ def weak_numbers_join(x: Any) -> Any:
 
 
 def shapes_differ(v: Any) -> Any:
-    return cond(v.sum() > 0, lambda: v[:1], lambda: v).sum() + cond(v[0] > 0, lambda: v, lambda: v[None]).sum()
+    return (
+        cond(v.sum() > 0, lambda: v[:1], lambda: v).sum() + cond(v[0] > 0, lambda: v, lambda: v[None]).sum()
+    )
 
 
 def loop_changes_type(n: Any) -> Any:
@@ -128,7 +131,12 @@ def static_loop_with_traced_stop(x: Any) -> Any:
         s = s + w * x
         return s, s > 3
 
-    return for_loop((1.0, 2.0, 3.0), body, (0.0, False), lambda s, stop: call(bool, stop) is False if active() is None else _not(stop))
+    return for_loop(
+        (1.0, 2.0, 3.0),
+        body,
+        (0.0, False),
+        lambda s, stop: call(bool, stop) is False if active() is None else _not(stop),
+    )
 
 
 def _not(x: Any) -> Any:

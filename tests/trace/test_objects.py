@@ -420,6 +420,24 @@ def globals_rebound_by_code_left_to_python(function: Any, see: See) -> None:
     see(shared)
 
 
+def stars_of_unknown_length(function: Any, see: See) -> None:
+    @function
+    def f(l):
+        def count(*args):
+            return len(args)
+
+        n = 0
+        for _x in [*l, 5]:
+            n += 1
+        for _x in (*l, 5):
+            n += 1
+        t = (*l, 1)
+        return len(t), n, count(*l), count(1, *l), len([*l]), {*l}, 5 in (*l,), (*l,) == (1,)
+
+    for items in (list(range(40)), [1], [], [1] * 40):
+        see.run(f, items)
+
+
 def special_methods_exchanged_between_calls(function: Any, see: See) -> None:
     class Layer:
         def __init__(self, n):

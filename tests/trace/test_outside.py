@@ -1,4 +1,5 @@
 """What lies outside the call (globals, captured variables, modules) changed between calls and inside them."""
+
 from __future__ import annotations
 
 import functools
