@@ -43,10 +43,10 @@ def unbound_error(name: str, *, free: bool = False) -> NameError:
     return UnboundLocalError(f"local variable '{name}' referenced before assignment")
 
 
-def bound(value: Any, name: str) -> Any:
-    """`value`, unless it is the unbound marker: then UnboundLocalError, as Python would raise it."""
+def bound(value: Any, name: str, free: bool = False) -> Any:
+    """`value`, unless it is the unbound marker: then what Python raises; free: the reader is an inner function."""
     if isinstance(value, UnboundMarker):
-        raise unbound_error(name)
+        raise unbound_error(name, free=free)
     return value
 
 

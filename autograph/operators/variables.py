@@ -69,10 +69,10 @@ def global_cell(name: str) -> GlobalCell:
     return GlobalCell(name, handle if isinstance(handle, Object) else space)
 
 
-def bound(value: Any, name: str) -> Any:
-    """`value`, unless the name has none: then what Python raises."""
+def bound(value: Any, name: str, free: bool = False) -> Any:
+    """`value`, unless the name has none: then what Python raises.  free: an inner function reads it."""
     trace = active()
-    return boxes.bound(value, name) if trace is None else trace.protocol.bound(value, name)
+    return boxes.bound(value, name, free) if trace is None else trace.protocol.bound(value, name, free)
 
 
 def raise_(*parts: Any) -> None:

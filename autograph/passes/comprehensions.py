@@ -7,6 +7,7 @@ an inner comprehension whose items are spliced (`flat=True`).
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import gast
@@ -37,6 +38,7 @@ class _Comprehensions(Rewriter):
     def comprehension(self, node: Any) -> Any:
         self.generic(node)
         operator = OPERATORS[type(node).__name__]
+        self.own_scope = operator == "generator" or sys.version_info < (3, 12)
         element = tuple_of([node.key, node.value]) if isinstance(node, gast.DictComp) else node.elt
         inner = "generator" if operator == "generator" else "list_comp"
         made: gast.AST = locate(element, node)
@@ -63,6 +65,13 @@ class _Comprehensions(Rewriter):
 
     def function(self, target: gast.AST, body: gast.AST) -> gast.AST:
         """`body` as a function of the targets."""
+        made = self.function_of(target, body)
+        if self.own_scope:
+            self.work.inner.add(made)
+        return made
+
+    def function_of(self, target: gast.AST, body: gast.AST) -> gast.AST:
+        """The same, for targets of any shape."""
         if isinstance(target, gast.Name):
             return lambda_([target.id], body)
         if len(target.elts) == 1 or any(isinstance(part, gast.Starred) for part in target.elts):

@@ -16,6 +16,7 @@ from typing import NoReturn
 import gast
 import numpy as np
 
+from autograph.analysis.scopes import FUNCTIONS
 from autograph.names import Names, names_in
 from autograph.template import attribute, call, load
 from autograph.trees import walk
@@ -62,6 +63,7 @@ class Work:
     flags: names that jumps have put in; after an exception they hold what they held before the `try`.
     declared: function -> names local to it in the user's text, even where all their bindings are gone.
     return_flags: function -> the names of its flag and of the value to be returned.
+    inner: the user's inner functions and lambdas, and comprehensions that are functions of their own.
     boxes: names of boxes; direct: inner functions that may be called as written.
     """
 
@@ -83,6 +85,7 @@ class Work:
         self.boxed_free: frozenset[str] = frozenset()
         self.in_use: list[str] = []
         self.bound_names = bound_names(root)
+        self.inner = {part for part in walk(root) if isinstance(part, FUNCTIONS) and part is not root}
 
     def ag(self, operator: str, *args: gast.AST, **keywords: gast.AST) -> gast.Call:
         """A call of an operator."""

@@ -54,6 +54,7 @@ class _Reads(Rewriter):
 
     def __init__(self, work: Work, unsure: set[gast.AST], function: gast.FunctionDef) -> None:
         self.work, self.unsure, self.function = work, unsure, function
+        self.free = False  # whether the reader is an inner function: the error says so
 
     def run(self) -> None:
         if self.unsure:
@@ -62,7 +63,20 @@ class _Reads(Rewriter):
                 self.work.loop_tests[loop] = self.visit(test)
 
     def asked(self, name: str, like: gast.AST) -> Any:
-        return locate(self.work.ag("bound", load(name), constant(name)), like)
+        more = {"free": constant(True)} if self.free else {}
+        return locate(self.work.ag("bound", load(name), constant(name), **more), like)
+
+    def visit_Lambda(self, node: Any) -> Any:
+        node.args = self.visit(node.args)
+        before, self.free = self.free, self.free or node in self.work.inner
+        if isinstance(node.body, list):
+            node.body = [part for stmt in node.body for part in _listed(self.visit(stmt))]
+        else:
+            node.body = self.visit(node.body)
+        self.free = before
+        return node
+
+    visit_FunctionDef = visit_Lambda
 
     def visit_Name(self, node: gast.Name) -> Any:
         return self.asked(node.id, node) if node in self.unsure else node

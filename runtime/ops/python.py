@@ -46,7 +46,7 @@ def _unpack_rule(value: Type, before: Type, after: Type = StaticType(None)) -> T
     return TupleType((OBJECT,) * before.value + (ObjectType(list),) + (OBJECT,) * after.value)
 
 
-def _bound_rule(value: Type, name: Type) -> Type:
+def _bound_rule(value: Type, name: Type, free: Type | None = None) -> Type:
     if isinstance(value, MaybeUnbound):
         return value.type
     return OBJECT if isinstance(value, UnboundType) else value

@@ -200,12 +200,11 @@ class Protocol:
         plain = cls.__flags__ & (1 << 9) and not defines(cls, "__bool__") and not defines(cls, "__len__")
         return True if plain else None
 
-    def bound(self, value: Any, name: str) -> Any:
+    def bound(self, value: Any, name: str, free: bool = False) -> Any:
         """The value of a name that may be unbound."""
-        if isinstance(value, Object) and isinstance(value._facts.type, (MaybeUnbound, UnboundType)):
-            return self.trace.record("py.bound", [value, name])
-        if isinstance(value, UnboundMarker):
-            return self.trace.record("py.bound", [value, name])
+        unsure = isinstance(value, Object) and isinstance(value._facts.type, (MaybeUnbound, UnboundType))
+        if unsure or isinstance(value, UnboundMarker):
+            return self.trace.record("py.bound", [value, name, *([True] if free else [])])
         return value
 
     def same(self, a: Any, b: Any) -> Any:

@@ -231,6 +231,18 @@ def indexes_a_display(a: Any, b: Any) -> Any:
     return [b, b][a]
 
 
+@case((A([]), 1), (A([]), 2), (A([]), 3), (A([1.0]), 1), ([], 1), ([], 2), ([], 3))
+def unbound_in_an_inner_scope(v: Any, how: Any) -> Any:
+    """An inner function that finds the name unbound says so in other words than its owner."""
+    for x in v:
+        pass
+    if how == 1:
+        return [x for _ in range(2)]
+    if how == 2:
+        return sum(x for _ in range(2))
+    return x
+
+
 @pytest.mark.parametrize(("function", "calls"), CASES)
 def test_is_as_python(function: Callable[..., Any], calls: tuple[tuple[Any, ...], ...]) -> None:
     checked = ag.function(function, check=True)
