@@ -43,7 +43,7 @@ CLASSES = (
     "(ArithmeticError, ValueError)",
     "LookupError",
     "Exception",
-    "UnboundLocalError",
+    "NameError",
     "",
 )
 
