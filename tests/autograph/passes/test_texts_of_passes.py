@@ -200,7 +200,7 @@ GOLDEN = {
             p, q = ag.unpack(item, 2)
             v[0] += ag.cond(x, lambda: np.sqrt(x), lambda: ag.call(np.zeros, 3))
             b.append(ag.call('{:.3f}{!r}'.format, x, a))
-            return ((lambda left, middle: ag.and_(left < middle, lambda: middle < 9))(0, x + 1), *ag.unpack(c))
+            return ag.tuple_((lambda left, middle: ag.and_(left < middle, lambda: middle < 9))(0, x + 1), *ag.unpack(c))
         """,
     ),
 }
