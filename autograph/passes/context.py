@@ -85,7 +85,7 @@ class Work:
         self.boxed_free: frozenset[str] = frozenset()
         self.in_use: list[str] = []
         self.bound_names = bound_names(root)
-        self.inner = {part for part in walk(root) if isinstance(part, FUNCTIONS) and part is not root}
+        self.inner = {part for part in walk(root) if isinstance(part, FUNCTIONS)} - {root}
 
     def ag(self, operator: str, *args: gast.AST, **keywords: gast.AST) -> gast.Call:
         """A call of an operator."""
@@ -101,7 +101,8 @@ class Work:
 
     def spreads(self, parts: list[gast.AST]) -> bool:
         """Whether a star among the parts may stand for a number of items that is known only at run time."""
-        return any(isinstance(part, gast.Starred) and self.is_operator(part.value, "unpack") for part in parts)
+        stars = [part.value for part in parts if isinstance(part, gast.Starred)]
+        return any(self.is_operator(value, "unpack") for value in stars)
 
     def fresh(self, base: str) -> str:
         """A name that occurs nowhere in the function yet; it stays taken."""
