@@ -44,7 +44,7 @@ def unbound_error(name: str, *, free: bool = False) -> NameError:
 
 
 def bound(value: Any, name: str, free: bool = False) -> Any:
-    """`value`, unless it is the unbound marker: then what Python raises.  free: an inner function reads it."""
+    """`value`; where it is the unbound marker, what Python raises.  free: an inner function reads it."""
     if isinstance(value, UnboundMarker):
         raise unbound_error(name, free=free)
     return value
