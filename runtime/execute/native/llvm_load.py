@@ -95,7 +95,7 @@ def compile_module(text: str, addresses: Mapping[str, int], name: str, keep: tup
 
 
 def _object_code(binding: Any, text: str) -> bytes:
-    """The machine code of a module as an object file: what is kept is a fortieth of what LLVM keeps of a module."""
+    """The machine code of a module as an object file, which is far smaller than the module."""
     machine = _new_machine(binding)
     try:
         module = binding.parse_assembly(text)
