@@ -52,7 +52,7 @@ A graph is traced for example arguments: their types count, and the values of pl
 
 examples:
   autograph graph examples/collatz.py:collatz "np.int64(27)"
-  autograph graph colorsys:hsv_to_rgb 0.1 0.5 0.9 --format dot | dot -Tpng > hsv.png
+  autograph graph colorsys:hsv_to_rgb "np.float64(0.1)" 0.5 0.9 --format dot | dot -Tpng > hsv.png
   autograph graph examples/rnn.py:cell x.npy state.npy w.npy u.npy bias.npy --format svg -o cell.svg
 """,
     "plan": """\
@@ -78,7 +78,8 @@ examples:
   autograph export examples/collatz.py:collatz "np.int64(27)" -o collatz_plan.py
 """,
     "explain": """\
-Says of each statement whether it is staged (in the graph), static (done while tracing) or Python, and why.
+Says of each statement whether it is staged (in the graph), static (done while tracing,
+or never reached) or Python, and why. Without values nothing is traced: staged then means converted.
 
 examples:
   autograph explain examples/kmeans.py:kmeans points.npy centres.npy 10
@@ -86,7 +87,7 @@ examples:
 """,
     "check": """\
 The file is imported, its functions are converted, and none is called. With --strict the exit status is 1 if
-a function can't be converted.
+a function can't be converted. Nothing is traced: with --all, staged means converted.
 
 examples:
   autograph check examples/kmeans.py
