@@ -21,6 +21,7 @@ from autograph.names import Names, names_in
 from autograph.template import attribute, call, load
 from autograph.trees import walk
 from runtime.errors import ConversionRefused, Span
+from runtime.trace.trust import calls_python
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,7 +141,7 @@ class Work:
         """Whether the callee is a function of NumPy by its present value."""
         value = self.resolved(node)
         if isinstance(value, np.ufunc):
-            return True
+            return not calls_python(value)
         module = getattr(value, "__module__", None) if callable(value) else None
         return isinstance(module, str) and module.partition(".")[0] == "numpy"
 

@@ -25,7 +25,7 @@ from runtime.trace.builtins import BUILTINS
 from runtime.trace.core import Diverged, Trace, is_static
 from runtime.trace.doubts import called, doubt_inside
 from runtime.trace.heap import ANY, CLEAN
-from runtime.trace.trust import trusted
+from runtime.trace.trust import calls_python, trusted
 from runtime.trace.values import Object, Star, Tensor, Traced, known_class
 from runtime.trace.variables import value_of, write, written
 from runtime.types import (
@@ -168,8 +168,10 @@ def pure(f: Any) -> bool:
             isinstance(owner, type) and owner in (int, float, str, bytes, dict)
         )
     if isinstance(f, np.ufunc):
-        return True
+        return not calls_python(f)
     if isinstance(f, type):
+        if issubclass(f, np.datetime64):  # np.datetime64("now")
+            return False
         return f in (*_PURE_SELF[:-1], np.dtype) or issubclass(f, np.generic)
     return isinstance(f, (types.MethodDescriptorType, types.WrapperDescriptorType)) or f in (
         np.issubdtype,

@@ -17,7 +17,7 @@ import numpy as np
 
 from runtime.trace.core import Trace
 from runtime.trace.heap import ANY, Loaded
-from runtime.trace.trust import TRUSTED
+from runtime.trace.trust import TRUSTED, calls_python
 from runtime.trace.values import Object, Traced, known_class
 from runtime.types import MaybeUnbound, ObjectType, TupleType, Type
 
@@ -151,7 +151,7 @@ def called(trace: Trace, target: Any, values: Iterable[Any]) -> None:
 
 def _reach(target: Any) -> int:
     """What a call may change: nothing (but by its arguments' operators), its arguments, or anything."""
-    if isinstance(target, Traced):
+    if isinstance(target, Traced) or calls_python(target):
         return WILD
     if isinstance(target, type):
         standard = target.__module__ in ("collections", "types", "functools", "itertools")

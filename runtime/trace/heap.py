@@ -38,7 +38,7 @@ class Identity:
     """What is known of which object a handle stands for.
 
     cls: its exact class, or None.  fresh: made by this trace, at one node, so two different fresh
-    handles are different objects.  complete: everything in it has an entry (what has none isn't there).
+    handles are different objects.
     """
 
     cls: type | None = None

@@ -25,6 +25,13 @@ TRUSTED = frozenset(
 )
 
 
+def calls_python(value: Any) -> bool:
+    """Whether the value is a NumPy object made of a Python function, which may do anything when called."""
+    if isinstance(value, np.ufunc):  # what `frompyfunc` makes knows objects only
+        return all(set(loop) <= {"O", "-", ">"} for loop in value.types)
+    return isinstance(value, np.vectorize)
+
+
 def trusted(value: Any) -> bool:
     """Whether the value is a module, class or function that is taken as it is, without looking inside."""
     if isinstance(value, types.ModuleType):

@@ -310,3 +310,28 @@ def test_a_counter_does_not_retrace() -> None:
 
     assert [f(V1) for _ in range(8)] == [2, 3, 4, 5, 6, 7, 8, 9]
     assert len(f.traces) <= 3
+
+
+heard: list[Any] = []
+by_object = np.frompyfunc(lambda x: heard.append(x) or x, 1, 1)
+by_element = np.vectorize(lambda x: heard.append(x) or x, otypes=[int])
+
+
+def test_numpy_objects_made_of_python_functions_run_on_each_call() -> None:
+    def use(x: Any) -> Any:
+        before = len(heard)
+        return by_object(3), len(heard), by_element(x), len(heard) - before
+
+    f = ag.function(use)
+    for x in (1, 1, np.int64(2), np.int64(2)):
+        heard.clear()
+        expected = repr(use(x))
+        heard.clear()
+        assert repr(f(x)) == expected
+    heard.clear()
+
+
+def test_the_time_is_asked_on_each_call() -> None:
+    f = ag.function(lambda: np.datetime64("now"))
+    f()
+    assert "datetime64('now')" in f.plan_source
