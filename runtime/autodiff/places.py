@@ -14,8 +14,7 @@ import numpy as np
 
 from runtime.errors import GradientError
 from runtime.ir.opdef import OpDef
-from runtime.ops.adjoint import LINEAR, dispatching, is_basic
-from runtime.ops.rules import any_value
+from runtime.ops.adjoint import LINEAR, derivative_row, dispatching, is_basic
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,21 +119,8 @@ def placed(values: Any, place: Place, shape: tuple[int, ...]) -> Any:
     return update(made, part, place)
 
 
-def _row(function: Any, vjp: dict[Any, Any], jvp: dict[Any, Any]) -> OpDef:
-    return OpDef(
-        name=f"ad.{function.__name__}",
-        doc=(function.__doc__ or "").partition("\n")[0],
-        rule=any_value,
-        run=function,
-        captures=(function,),
-        vjp=vjp,
-        jvp=jvp,
-        cupy=None,
-    )
-
-
 ROWS: tuple[OpDef, ...] = (
-    _row(
+    derivative_row(
         update,
         {
             0: lambda ct, y, x, values, place: cleared(ct, place.later()),
@@ -145,9 +131,9 @@ ROWS: tuple[OpDef, ...] = (
             1: lambda t, y, x, values, place: placed_like(t, x, place.later()),
         },
     ),
-    _row(cleared, {0: lambda ct, y, x, place: cleared(ct, place)}, {0: LINEAR}),
-    _row(part_of, {0: lambda ct, y, x, place: placed(ct, place, np.shape(x))}, {0: LINEAR}),
-    _row(placed, {0: lambda ct, y, values, place, shape: part_of(ct, place)}, {0: LINEAR}),
+    derivative_row(cleared, {0: lambda ct, y, x, place: cleared(ct, place)}, {0: LINEAR}),
+    derivative_row(part_of, {0: lambda ct, y, x, place: placed(ct, place, np.shape(x))}, {0: LINEAR}),
+    derivative_row(placed, {0: lambda ct, y, values, place, shape: part_of(ct, place)}, {0: LINEAR}),
 )
 
 

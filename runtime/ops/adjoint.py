@@ -177,7 +177,8 @@ def _length_slope(ct: Any, y: Any, x: Any, axis: Any = None, keepdims: bool = Fa
     return scale(spread(ct, x, axis), safe_quotient(np.conjugate(x), spread(y, x, axis)))
 
 
-def _row(function: Callable[..., Any], vjp: dict[Any, Any], jvp: dict[Any, Any]) -> OpDef:
+def derivative_row(function: Callable[..., Any], vjp: dict[Any, Any], jvp: dict[Any, Any]) -> OpDef:
+    """The row of a function that derivative rules are written with."""
     return OpDef(
         name=f"ad.{function.__name__}",
         doc=(function.__doc__ or "").partition("\n")[0],
@@ -191,14 +192,14 @@ def _row(function: Callable[..., Any], vjp: dict[Any, Any], jvp: dict[Any, Any])
 
 
 ROWS: tuple[OpDef, ...] = (
-    _row(
+    derivative_row(
         scale,
         {0: lambda ct, y, a, b: scale(ct, b), 1: lambda ct, y, a, b: scale(ct, a)},
         {0: LINEAR, 1: lambda t, y, a, b: scale(t, a)},
     ),
-    _row(scatter, {0: lambda ct, y, x, key, shape: ct[key]}, {0: LINEAR}),
-    _row(cast, {0: lambda ct, y, x, kind: ct}, {0: LINEAR}),
-    _row(
+    derivative_row(scatter, {0: lambda ct, y, x, key, shape: ct[key]}, {0: LINEAR}),
+    derivative_row(cast, {0: lambda ct, y, x, kind: ct}, {0: LINEAR}),
+    derivative_row(
         length,
         {0: _length_slope},
         {

@@ -18,6 +18,7 @@ import numpy as np
 
 from runtime.errors import ConcreteValueError, TensorBoolError, TraceError
 from runtime.ir.graph import Operand
+from runtime.ops.operators import IN_PLACE
 from runtime.places import frames, is_users
 from runtime.trace.heap import Identity
 from runtime.trace.record import Path
@@ -209,22 +210,7 @@ def _in_place(op: str) -> Callable[[Any, Any], Any]:
     return method
 
 
-ARITHMETIC = (
-    "add",
-    "sub",
-    "mul",
-    "truediv",
-    "floordiv",
-    "mod",
-    "pow",
-    "matmul",
-    "lshift",
-    "rshift",
-    "and_",
-    "or_",
-    "xor",
-)
-for _op in ARITHMETIC:  # the operator methods are the same thirteen lines but for the name
+for _op in IN_PLACE:  # the operator methods are the same thirteen lines but for the name
     _dunder = _op.rstrip("_")
     setattr(Traced, f"__{_dunder}__", _binary(_op))
     setattr(Traced, f"__r{_dunder}__", _reflected(_op))
@@ -235,7 +221,7 @@ for _op in ("neg", "pos", "invert", "abs"):
     setattr(Traced, f"__{_op}__", _unary(_op))
 PYTHON_OPERATORS = {
     op: getattr(operator, op)
-    for op in (*ARITHMETIC, "eq", "ne", "lt", "le", "gt", "ge", "neg", "pos", "invert", "abs")
+    for op in (*IN_PLACE, "eq", "ne", "lt", "le", "gt", "ge", "neg", "pos", "invert", "abs")
 }
 
 
