@@ -11,6 +11,8 @@ reference interpreter does so at every node.
 from __future__ import annotations
 
 import dataclasses
+import enum
+import functools
 import types as _types
 import weakref
 from typing import Any, Union
@@ -185,8 +187,24 @@ def OBJECT_ARRAY(value: np.ndarray[Any, Any]) -> Type:
 
 
 def opaque(cls: type) -> bool:
-    """Whether every look at an instance, `isinstance` too, runs code of the user's."""
-    return type(cls.__getattribute__) is _types.FunctionType
+    """Whether every look at an instance, `isinstance` too, runs code of the user's.
+
+    So does a look at a member of an enumeration that computes: it is no constant."""
+    return type(cls.__getattribute__) is _types.FunctionType or issubclass(cls, enum.Enum) and _computes(cls)
+
+
+def _computes(cls: type) -> bool:
+    """Whether an enumeration has properties or operators of the user's."""
+    own = [one for one in cls.__mro__ if one.__module__ != "enum" and one.__flags__ & (1 << 9)]
+    return any(
+        isinstance(entry, (property, functools.cached_property))
+        or isinstance(entry, _types.FunctionType)
+        and name[:2] == name[-2:] == "__"
+        and name not in ("__init__", "__new__", "__init_subclass__")
+        and entry.__module__ != "enum"
+        for one in own
+        for name, entry in vars(one).items()
+    )
 
 
 def is_namedtuple(cls: type, again: bool = False) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import sys
 import types
@@ -335,3 +336,30 @@ def test_the_time_is_asked_on_each_call() -> None:
     f = ag.function(lambda: np.datetime64("now"))
     f()
     assert "datetime64('now')" in f.plan_source
+
+
+class Level(enum.Enum):
+    LOW = 1
+
+    def __str__(self) -> str:
+        return f"level {count}"
+
+    def __bool__(self) -> bool:
+        return bool(count > 1)
+
+    @property
+    def doubled(self) -> Any:
+        return self.value * count
+
+
+def asks_level(level: Any) -> Any:
+    return str(level), f"{Level.LOW}", bool(level), 1 if Level.LOW else 0, level.doubled, Level.LOW.doubled
+
+
+def test_members_of_an_enumeration_that_computes_are_asked_on_each_call() -> None:
+    global count
+    f = ag.function(asks_level)
+    before = count
+    for count in (1, 2, 3, 1):
+        assert f(Level.LOW) == asks_level(Level.LOW)
+    count = before
