@@ -11,7 +11,7 @@ import functools
 import inspect
 import math
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -113,7 +113,8 @@ def call_known(trace: Trace, handle: Any, target: Any, args: tuple[Any, ...], kw
     row = numpy_row(trace, target)
     if row is not None:
         return call_numpy(trace, row, target, args, kwargs)
-    if pure(target) and all(map(is_static, (*args, *kwargs.values()))):
+    given = (*args, *kwargs.values())
+    if pure(target) and all(map(is_static, given)) and not _asks_settings(target, given):
         result = target(*args, **kwargs)
         if is_static(result):
             return result
@@ -142,6 +143,12 @@ def numpy_row(trace: Trace, target: Any) -> OpDef | None:
         return trace.by_callable.get(target)
     except TypeError:
         return None
+
+
+def _asks_settings(f: Any, args: Iterable[Any]) -> bool:
+    """Whether a call makes a text of NumPy scalars, which goes by the print options of the moment."""
+    texts = f in (str, repr, ascii, format) or isinstance(getattr(f, "__self__", None), str)
+    return texts and any(isinstance(a, (np.generic, tuple, frozenset, slice)) for a in args)
 
 
 def pure(f: Any) -> bool:

@@ -123,7 +123,9 @@ class Protocol:
 
     def percent(self, text: Any, values: Any) -> Any:
         """`text % values`."""
-        if is_static(text) and is_static(values):
+        one = values if isinstance(values, tuple) else (values,)
+        simple = not any(isinstance(v, (np.generic, tuple)) for v in one)  # NumPy asks its print options
+        if is_static(text) and is_static(values) and simple:
             return text % values
         sure = isinstance(values, (tuple, Tensor))  # a class of texts may have a % of its own
         result = self.trace.record("mod", [text, values], type=ObjectType(type(text)) if sure else None)

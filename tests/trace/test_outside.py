@@ -314,8 +314,16 @@ def test_a_counter_does_not_retrace() -> None:
 
 
 heard: list[Any] = []
-by_object = np.frompyfunc(lambda x: heard.append(x) or x, 1, 1)
-by_element = np.vectorize(lambda x: heard.append(x) or x, otypes=[int])
+
+
+@ag.do_not_convert
+def hears(x: Any) -> Any:
+    heard.append(x)
+    return x
+
+
+by_object = np.frompyfunc(hears, 1, 1)
+by_element = np.vectorize(hears, otypes=[int])
 
 
 def test_numpy_objects_made_of_python_functions_run_on_each_call() -> None:
@@ -363,3 +371,14 @@ def test_members_of_an_enumeration_that_computes_are_asked_on_each_call() -> Non
     for count in (1, 2, 3, 1):
         assert f(Level.LOW) == asks_level(Level.LOW)
     count = before
+
+
+def texts_of_scalars() -> Any:
+    return repr(np.float64(1 / 3)), "%s" % np.float32(1 / 3), "{!r}".format(np.float64(2)), str((np.int8(1),))
+
+
+def test_the_text_of_a_numpy_scalar_goes_by_the_print_options_of_the_call() -> None:
+    f = ag.function(texts_of_scalars)
+    for legacy in (False, "1.13", False):
+        with np.printoptions(legacy=legacy):
+            assert f() == texts_of_scalars()
