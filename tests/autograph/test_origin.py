@@ -17,7 +17,8 @@ from runtime.errors import Span
 
 
 def sample(x):
-    total = x + x.missing
+    total = (x +
+             x.missing)  # fmt: skip
     inner = lambda y: y.absent
 
     def named(z):
@@ -43,9 +44,9 @@ def test_each_generated_line_has_the_users():
         1: (0, "sample"),
         2: (1, "sample"),
         3: (3, "sample"),
-        5: (4, "sample"),
-        6: (5, "named"),
-        8: (6, "sample"),
+        5: (5, "sample"),
+        6: (6, "named"),
+        8: (8, "sample"),
     }
     assert made.origin.lines[2] == Span(__file__, first_line() + 1, 4, "sample")
 
@@ -80,8 +81,8 @@ def test_the_users_inner_functions_have_their_names():
     except AttributeError as error:
         spans = [span_of_traceback(entry) for entry in entries_of(error)]
     assert [(span.function, span.line - first_line()) for span in spans if span] == [
-        ("sample", 6),
-        ("named", 5),
+        ("sample", 8),
+        ("named", 6),
         ("<lambda>", 3),
     ]
 
