@@ -122,7 +122,7 @@ TABLE: tuple[Setting, ...] = (
     Setting(
         "executor",
         str,
-        "auto",
+        "numpy",
         "AUTOGRAPH_EXECUTOR",
         "Whether graphs run as native code: where that is likely to pay, never, or wherever possible.",
         choices=("auto", "numpy", "native"),
