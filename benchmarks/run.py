@@ -21,6 +21,7 @@ import numpy as np
 
 import autograph as ag
 from benchmarks.workloads import WORKLOADS, Workload
+from runtime.config import settings
 
 ROUNDS, BUDGET = 5, 0.15  # rounds per side, seconds per round
 
@@ -100,6 +101,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="names of workloads, separated by commas")
     parser.add_argument("--json", default="", help="write the rows to this file as well")
     options = parser.parse_args()
+    settings.executor = "auto"
     chosen = set(filter(None, options.only.split(",")))
     rows = []
     print(f"{'':5} {'workload':40} {'plain':>10} {'ours':>8} {'numba':>8} {'first':>8}  executor")
