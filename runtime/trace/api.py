@@ -19,7 +19,7 @@ from runtime.trace.outputs import structure
 from runtime.trace.outside import guard_namedtuple
 from runtime.trace.protocol import Protocol
 from runtime.trace.record import Argument, Path, TraceResult
-from runtime.trace.regions import _ends
+from runtime.trace.regions import always_raises
 from runtime.types import ArrayType, StaticType, TupleType, WeakType
 from runtime.variable import recorded_by
 
@@ -123,7 +123,9 @@ def trace_call(
         finally:
             trace.closed = True
     root = trace.builder
-    graph = Graph(name, tuple(root.params), tuple(root.nodes), result, diverges=not result and _ends(root))
+    graph = Graph(
+        name, tuple(root.params), tuple(root.nodes), result, diverges=not result and always_raises(root)
+    )
     return TraceResult(graph, tuple(trace.guards.values()), tuple(dict.fromkeys(trace.notes)), outputs)
 
 

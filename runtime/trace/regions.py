@@ -320,13 +320,13 @@ def close_regions(
         captured.update(dict.fromkeys(b.captures))
     order = list(captured)
     graphs = [
-        b.region(order, r, diverges=_ends(b) if ends is None else e)
+        b.region(order, r, diverges=always_raises(b) if ends is None else e)
         for b, r, e in zip(builders, results, ends or [False] * len(builders), strict=True)
     ]
     return order, graphs
 
 
-def _ends(builder: Builder) -> bool:
+def always_raises(builder: Builder) -> bool:
     """Whether a region ends in a raise, or in a statement all of whose ways do."""
     return bool(builder.nodes) and never_returns(builder.nodes[-1])
 
