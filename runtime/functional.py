@@ -10,6 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from runtime.errors import Untraceable
+from runtime.ir.graph import Node
+from runtime.ir.walk import walk_nodes
 from runtime.pyops import catches
 from runtime.trace import guarded, hints, items, regions
 from runtime.trace.core import Trace, active, suspended
@@ -20,6 +22,7 @@ from runtime.trace.variables import value_of
 from runtime.types import ArrayType
 
 _STATIC_TRIPS = 4096  # how many trips that record nothing are made while tracing before the loop is staged
+_UNROLLED_NODES = 512  # as many nodes may unrolling a loop over a range record: loops in loops multiply
 
 
 def cond(
@@ -143,7 +146,8 @@ def _traced_for(
     size = _static_size(trace, iterable)
     if size is not None and (wanted or size <= trace.unroll_limit):
         try:
-            return _unrolled(trace, iterable, body_fn, carry, test_fn, size)
+            most = _UNROLLED_NODES if isinstance(iterable, range) and not wanted else None
+            return _unrolled(trace, iterable, body_fn, carry, test_fn, size, most)
         except _Stage:
             trace.rollback(mark)
     if not isinstance(iterable, (Traced, tuple, range, str, bytes, list, frozenset)):
@@ -171,9 +175,15 @@ def _static_size(trace: Trace, iterable: Any) -> int | None:
 
 
 def _unrolled(
-    trace: Trace, iterable: Any, body_fn: Any, carry: tuple[Any, ...], test_fn: Any, limit: int
+    trace: Trace,
+    iterable: Any,
+    body_fn: Any,
+    carry: tuple[Any, ...],
+    test_fn: Any,
+    limit: int,
+    most: int | None,
 ) -> tuple[Any, ...]:
-    at = 0
+    at, recorded, start = 0, 0, len(trace.builder.nodes)
     sequence = static_items(iterable)
     is_list = known_class(iterable) is list
     first = items.known_items(trace, iterable) if sequence is None and not is_list else None
@@ -187,12 +197,22 @@ def _unrolled(
             return carry
         carry = as_carry(body_fn(found[at], *carry), len(carry))
         at += 1
+        if most is not None:
+            recorded += sum(map(_weight, trace.builder.nodes[start:]))
+            start = len(trace.builder.nodes)
+            if recorded * len(found) > most * at:
+                raise _Stage
         if test_fn is not None:
             answer = trace.protocol.truth(test_fn(*carry))
             if answer is None:
                 raise _Stage
             if not answer:
                 return carry
+
+
+def _weight(node: Node) -> int:
+    """How many nodes a node is, those of its regions included."""
+    return 1 + sum(1 for region in node.regions for _ in walk_nodes(region))
 
 
 def static_items(iterable: Any) -> Any:
