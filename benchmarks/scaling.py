@@ -2,7 +2,7 @@
 
     python -m benchmarks.scaling [--quick] [--json FILE]
 
-In: nothing but the options.  Out: four tables of ratios to plain NumPy/Python: elements of an array, trips
+In: nothing but the options.  Out: three tables of ratios to plain NumPy/Python: elements of an array, trips
 of a loop, operations in a function (also its first call).  What always holds: both sides run in
 this process, turn by turn, and their results agree before they are timed.
 """

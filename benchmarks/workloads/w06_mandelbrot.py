@@ -253,3 +253,29 @@ def make_numexpr():
         return n
 
     return f
+
+
+def make_ours():
+    """A while loop per pixel, written for one pixel."""
+    import autograph as ag
+
+    @ag.vectorize
+    def count(a, b):
+        zr = 0.0
+        zi = 0.0
+        k = 0
+        while k < ITERS:
+            zr, zi = zr * zr - zi * zi + a, 2.0 * zr * zi + b
+            if zr * zr + zi * zi > 4.0:
+                break
+            k += 1
+        return k
+
+    return count
+
+
+def make_ours_arrays():
+    """The plain function as it is."""
+    import autograph as ag
+
+    return ag.function(plain)
