@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from autograph import data
 from autograph.api import convert, do_not_convert, explain, function, to_code
+from autograph.batching import vectorize, vmap
 from autograph.gradients import (
     GradientTape,
     check_grads,
@@ -77,8 +78,6 @@ from runtime import (
     switch_case,
     try_,
     unroll,
-    vectorize,
-    vmap,
     while_loop,
     with_,
 )

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from runtime.api import function
-from runtime.batching import vectorize, vmap
+from runtime.batching import vmap
 from runtime.config import settings
 from runtime.errors import (
     AutographError,
@@ -52,6 +52,7 @@ from runtime.types import (
     WeakType,
 )
 from runtime.variable import Variable
+from runtime.vectorizing import vectorize
 
 __all__ = [
     "ArrayType",

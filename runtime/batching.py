@@ -1,4 +1,4 @@
-"""`vmap` and `vectorize`: a function of one item as a function of many.
+"""`vmap`: a function of one item as a function of many.
 
 In: a Python function.  Out: a callable that runs it item by item and stacks what it gives, so control flow is
 exact for each item.  What always holds: results of different shapes are an error, never padded or broadcast.
@@ -6,7 +6,6 @@ exact for each item.  What always holds: results of different shapes are an erro
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -14,33 +13,20 @@ import numpy as np
 
 from runtime import tree
 from runtime.scans import map_fn
-from runtime.trace.byhand import apply, at_run_time, closed, opened
-
-
-class Batched:
-    """A callable that goes through the items of its arguments; `runs_on_trace_values`: also in a trace."""
-
-    runs_on_trace_values = True
-
-    def __init__(self, f: Callable[..., Any]) -> None:
-        self.f = f
-        self.__wrapped__ = f
-        for name in functools.WRAPPER_ASSIGNMENTS:
-            if hasattr(f, name):
-                setattr(self, name, getattr(f, name))
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__.lower()} of {getattr(self.f, '__qualname__', self.f)}>"
+from runtime.trace.byhand import apply, closed, opened
+from runtime.vectorizing import Batched, Compiler
 
 
 class Vmapped(Batched):
     """What `vmap` returns."""
 
-    def __init__(self, f: Callable[..., Any], in_axes: Any, out_axes: Any) -> None:
-        super().__init__(f)
+    def __init__(
+        self, f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, compiler: Compiler | None = None
+    ) -> None:
+        super().__init__(f, compiler)
         self.in_axes, self.out_axes = in_axes, out_axes
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def here(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """`f` of each item, stacked."""
         axes = self.in_axes if isinstance(self.in_axes, (tuple, list)) else (self.in_axes,) * len(args)
         if len(axes) != len(args):
@@ -67,38 +53,20 @@ class Vmapped(Batched):
         return closed(tree.unflatten(shape, moved))
 
 
-class Vectorized(Batched):
-    """What `vectorize` returns."""
-
-    def __call__(self, *args: Any) -> Any:
-        """`f` of each element of the arguments, broadcast against each other."""
-        if not args:
-            return apply(self.f)
-        flat, shape = _flattened(args)
-        made = opened(map_fn(lambda items: apply(self.f, *items), flat))
-        return closed(tree.map_leaves(lambda x: _reshaped(x, shape), made))
-
-
-def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Vmapped:
+def vmap(
+    f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, compiler: Compiler | None = None
+) -> Vmapped:
     """A function that applies `f` to each item along an axis of its arguments and stacks the results.
 
     in_axes: the axis for all arguments, or one per argument; None for what all items share.  An entry for an
         argument that is a tree holds for all its arrays.  Keyword arguments go along axis 0.
     out_axes: the axis of the results along which the items lie.
+    compiler: what compiles the callable.
 
     >>> vmap(lambda row, w: row @ w, in_axes=(0, None))(np.eye(2), np.array([1.0, 2.0]))
     array([1., 2.])
     """
-    return Vmapped(f, in_axes, out_axes)
-
-
-def vectorize(f: Callable[..., Any]) -> Vectorized:
-    """A function of scalars as a function of arrays, with broadcasting; control flow is element by element.
-
-    >>> vectorize(lambda a, b: a if a > b else -b)(np.array([1, 5]), 3)
-    array([-3,  5])
-    """
-    return Vectorized(f)
+    return Vmapped(f, in_axes, out_axes, compiler)
 
 
 def _spread(axis: Any, value: Any) -> list[Any]:
@@ -117,24 +85,3 @@ def _moved(x: Any, source: int, target: int | None) -> Any:
     if target is None or source == target:
         return x
     return apply(np.moveaxis, x, source, target)
-
-
-def _flattened(args: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
-    """The arguments broadcast and flattened, and the shape that they had."""
-    wide = apply(np.broadcast_arrays, *args)
-    flat = at_run_time(flat_parts, [wide, len(args)])
-    return tuple(flat[i] for i in range(len(args))), flat[len(args)]
-
-
-def flat_parts(wide: Any, count: int) -> tuple[Any, ...]:
-    """Broadcast arrays as one-dimensional ones, then their shape."""
-    return (*(np.ravel(x) for x in wide), wide[0].shape)
-
-
-def _reshaped(x: Any, shape: Any) -> Any:
-    return at_run_time(reshape, [x, shape])
-
-
-def reshape(x: Any, shape: tuple[int, ...]) -> Any:
-    """The array with these axes in place of its first; a scalar for none."""
-    return x.reshape((*shape, *x.shape[1:]))[()]

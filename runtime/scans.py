@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from runtime import tree
+from runtime.elements import stacked
 from runtime.functional import cond, for_loop
 from runtime.trace.byhand import (
     apply,
@@ -135,19 +134,7 @@ def stack_rows(rows: list[tuple[Any, ...]], reverse: bool = False) -> tuple[Any,
         raise ValueError("there are no items, so it is not known what the results look like")
     if reverse:
         rows = rows[::-1]
-    return tuple(map(_stacked, zip(*rows, strict=True)))
-
-
-def _stacked(column: tuple[Any, ...]) -> Any:
-    shape = np.shape(column[0])
-    for k, item in enumerate(column):
-        if np.shape(item) != shape:
-            raise ValueError(f"result {k} has shape {np.shape(item)}, the ones before it {shape}")
-    made = np.stack(column)
-    if made.dtype.hasobject and not all(isinstance(x, (np.ndarray, np.generic)) for x in column):
-        kinds = sorted({type(x).__name__ for x in column})
-        raise ValueError(f"results of type {' and '.join(kinds)} can't be stacked into an array")
-    return made
+    return tuple(map(stacked, zip(*rows, strict=True)))
 
 
 def _length(leaves: Sequence[Any]) -> Any:

@@ -18,7 +18,7 @@ from runtime.trace.core import Diverged, active
 from runtime.trace.values import Object, Traced, known_class
 from runtime.types import OBJECT, ArrayType, StaticType, TupleType, Type, is_namedtuple
 
-_OURS = ("runtime.scans", "runtime.batching")
+_OURS = ("runtime.scans", "runtime.batching", "runtime.vectorizing")
 
 
 def apply(f: Any, *args: Any, **kwargs: Any) -> Any:

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from runtime import elements
+from runtime.elements import as_python
 from runtime.execute.native.arrays import copied, create, dense, dimension, fill, size, sizes
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.floats import cast, finite, to_float
@@ -42,8 +44,9 @@ from runtime.execute.native.scalars import (
 )
 from runtime.execute.native.state import State
 from runtime.execute.native.ufunc_loops import inner_loop
-from runtime.execute.native.values import Arr, Count, Num, Rng, Static, Tup, Val, Zip, lift, one
+from runtime.execute.native.values import Arr, Count, Listed, Num, Rng, Static, Tup, Val, Zip, lift, one
 
+CLASSES: dict[str, type] = {"b": bool, "i": int, "f": float}
 Handler = Callable[[State, list[Val], dict[str, Val]], Val]
 
 
@@ -133,6 +136,25 @@ def _zip(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     if not args or keywords:
         raise Unlowered("zip with these arguments")
     return Zip(tuple(args))
+
+
+def _elements(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+    """What `vectorize` goes over: the number of each element, and the elements."""
+    parts: list[Val] = [_range(state, args[:1], {})]
+    for a in args[1:]:
+        if not isinstance(a, Arr) or len(a.dims) != 1:
+            raise Unlowered("elements of something else than arrays with one axis")
+        parts.append(Listed(a) if as_python(a.dtype) else a)
+    return Zip(tuple(parts))
+
+
+def _kind_of(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+    """A bit for which kind of number it is; a Python int that a double can't hold never gets here."""
+    x, bits = args
+    if not isinstance(x, Num) or not isinstance(bits, Static):
+        raise Unlowered("the kind of something else than a number")
+    found = [str(bits.value[CLASSES[m.kind] if m.weak else m.dtype.type]) for m in x.members]
+    return one(PYTHON_INT, found[0] if len(found) == 1 else state.e.select(x.tag, "i64", *found))
 
 
 # -------------------------------------------------------------------------------------------- math
@@ -228,6 +250,8 @@ CALLABLES: dict[Any, Handler] = {
     builtins.len: _len,
     builtins.enumerate: _enumerate,
     builtins.zip: _zip,
+    elements.elements: _elements,
+    elements.kind_of: _kind_of,
     math.sqrt: _math_sqrt,
     math.floor: _math_round("floor"),
     math.ceil: _math_round("ceil"),

@@ -12,9 +12,11 @@ from collections.abc import Callable
 from runtime.execute.native.arrays import item_at
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.kinds import PYTHON_INT, Unlowered
-from runtime.execute.native.scalars import binary
+from runtime.execute.native.scalars import binary, to_python
 from runtime.execute.native.state import State
-from runtime.execute.native.values import Arr, Count, Num, Rng, Tup, Val, Zip, one
+from runtime.execute.native.values import Arr, Count, Listed, Num, Rng, Tup, Val, Zip, one
+
+_PYTHON: dict[str, type] = {"b": bool, "i": int, "f": float}
 
 
 @dataclasses.dataclass
@@ -40,6 +42,8 @@ def count(e: Emitter, source: Val) -> str:
         return range_count(e, source)
     if isinstance(source, Arr) and source.dims:
         return source.dims[0]
+    if isinstance(source, Listed):
+        return count(e, source.array)
     if isinstance(source, Zip):
         sizes = [count(e, p) for p in source.parts if not isinstance(p, Count)]
         least = sizes[0]
@@ -76,6 +80,10 @@ def item(state: State, source: Val, k: Num) -> Val:
         return one(PYTHON_INT, e.op(f"add i64 {source.start}, {offset}"))
     if isinstance(source, Arr):
         return item_at(state, source, k.text)
+    if isinstance(source, Listed):
+        found = item_at(state, source.array, k.text)
+        assert isinstance(found, Num)
+        return to_python(e, found, _PYTHON[found.scalar.kind])
     if isinstance(source, Count):
         start = int(source.start) if source.start.isdigit() else None
         return binary(e, "add", one(PYTHON_INT, source.start, start), k)

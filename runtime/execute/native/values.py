@@ -136,6 +136,13 @@ class Maybe:
 
 
 @dataclasses.dataclass(frozen=True)
+class Listed:
+    """The elements of an array with one axis as Python numbers."""
+
+    array: Arr
+
+
+@dataclasses.dataclass(frozen=True)
 class Cut:
     """A slice object; parts are None or numbers."""
 
@@ -144,7 +151,7 @@ class Cut:
     step: Num | None
 
 
-Val = Union[Num, Arr, Tup, Rng, Zip, Count, Static, Cut, Maybe, Lazy]
+Val = Union[Num, Arr, Tup, Rng, Zip, Listed, Count, Static, Cut, Maybe, Lazy]
 
 
 def lift(value: Any) -> Val:
