@@ -8,7 +8,6 @@ to be right on real objects of this process.
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import functools
 import importlib
 import platform
@@ -49,7 +48,7 @@ def symbols() -> dict[str, int]:
     table = _array_api()
     for name, place in ARRAY_API.items():
         found[f"autograph_PyArray_{name}"] = table[place]
-    libm = ctypes.CDLL(ctypes.util.find_library("m") or None)
+    libm = ctypes.CDLL("libm.so.6")
     for name in LIBM:
         found[f"autograph_{name}"] = _address(getattr(libm, name))
     for cls in (int, float, bool, np.ndarray):
@@ -82,8 +81,8 @@ def problem() -> str:
     if sys.implementation.name != "cpython" or hasattr(sys, "_is_gil_enabled"):
         if not getattr(sys, "_is_gil_enabled", lambda: False)():
             return "this is not CPython with its lock"
-    if platform.machine() not in ("x86_64", "AMD64") or ctypes.sizeof(ctypes.c_void_p) != 8:
-        return f"the processor is a {platform.machine()}"
+    if sys.platform != "linux" or platform.machine() != "x86_64" or ctypes.sizeof(ctypes.c_void_p) != 8:
+        return f"this is {platform.system()} on {platform.machine()}, not 64-bit Linux on x86-64"
     try:
         symbols()
         return _check_scalars() or _check_arrays() or _check_functions()
@@ -117,7 +116,7 @@ def _check_arrays() -> str:
         [_read(sizes + 8 * k, ctypes.c_ssize_t) for k in (0, 1)] == list(a.shape),
         [_read(strides + 8 * k, ctypes.c_ssize_t) for k in (0, 1)] == list(a.strides),
     )
-    if not all(seen):
+    if not all(seen) or _read(at, ctypes.c_int32) != sys.getrefcount(a) - 1:
         return "arrays are laid out in an unknown way"
     for b in (a, np.ones(3), np.broadcast_to(1.0, (2, 2))):
         flags = _read(id(b) + FLAGS_AT, ctypes.c_uint)

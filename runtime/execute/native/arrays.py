@@ -180,7 +180,8 @@ def located(e: Emitter, a: Arr, key: Val) -> Arr:
             raise Unlowered("a key of arrays or masks")
     dims += a.dims[axis:]
     strides += a.strides[axis:]
-    return Arr(a.dtype, address(e, a, offset), tuple(dims), tuple(strides), None, a.roots, a.depth, a.site)
+    at = address(e, a, offset)
+    return Arr(a.dtype, at, tuple(dims), tuple(strides), None, a.roots, a.depth, a.site, a.age)
 
 
 def item_at(state: State, a: Arr, k: str) -> Val:
@@ -188,7 +189,7 @@ def item_at(state: State, a: Arr, k: str) -> Val:
     at = address(state.e, a, times(state.e, k, a.strides[0]))
     if len(a.dims) == 1:
         return load(state.e, a.element, at)
-    return Arr(a.dtype, at, a.dims[1:], a.strides[1:], None, a.roots, a.depth, a.site)
+    return Arr(a.dtype, at, a.dims[1:], a.strides[1:], None, a.roots, a.depth, a.site, a.age)
 
 
 def get_item(state: State, a: Arr, key: Val) -> Val:
@@ -249,16 +250,17 @@ def create(state: State, dims: Sequence[str], dtype: np.dtype[Any], zeros: bool)
     state.owned += 1
     if not state.depth:
         made = new_array(state, dims, dtype, zeros)
-    else:  # what the last trip made is needed no more: take it again if it fits
+    else:  # what the last trip made is taken again if it fits and nobody else holds it
         old = e.effect(f"load ptr, ptr {place}")
         fits, other, out = e.block("fits"), e.block("other"), e.block("made")
         phi = e.phi(out, "ptr")
-        if not zeros:
-            same_sizes(state, old, dims, fits, other)
-            phi.ways.append((old, fits.label))
-            e.start(fits)
-            e.jump(out)
-            e.start(other)
+        reusable(state, old, dims, fits, other)
+        e.start(fits)
+        if zeros:
+            clear(e, old, dims, kind.dtype.itemsize)
+        phi.ways.append((old, e.here.label))
+        e.jump(out)
+        e.start(other)
         with e.scope():
             e.line(f"call void @Py_DecRef(ptr {old})")
             phi.ways.append((new_array(state, dims, dtype, zeros), e.here.label))
@@ -269,7 +271,17 @@ def create(state: State, dims: Sequence[str], dtype: np.dtype[Any], zeros: bool)
     e.bail_if(e.op(f"icmp eq ptr {made}, null"))
     data = e.effect(f"load ptr, ptr {e.op(f'getelementptr i8, ptr {made}, i64 {HEAD}')}")
     strides = dense(e, dims, kind.dtype.itemsize)
-    return Arr(dtype, data, tuple(dims), strides, made, frozenset(), state.depth, state.owned)
+    return Arr(dtype, data, tuple(dims), strides, made, frozenset(), state.depth, state.owned, state.owned)
+
+
+def clear(e: Emitter, array: str, dims: Sequence[str], itemsize: int) -> None:
+    """Set all bytes of an array object in C order to zero."""
+    count = str(itemsize)
+    for n in dims:
+        count = times(e, count, n)
+    data = e.effect(f"load ptr, ptr {e.effect(f'getelementptr i8, ptr {array}, i64 {HEAD}')}")
+    e.declare("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
+    e.line(f"call void @llvm.memset.p0.i64(ptr {data}, i8 0, i64 {count}, i1 false)")
 
 
 def new_array(state: State, dims: Sequence[str], dtype: np.dtype[Any], zeros: bool) -> str:
@@ -285,14 +297,14 @@ def new_array(state: State, dims: Sequence[str], dtype: np.dtype[Any], zeros: bo
     return e.effect(f"call ptr @{function}(i32 {len(dims)}, ptr {shape}, ptr {descr}, i32 0)")
 
 
-def same_sizes(state: State, array: str, dims: Sequence[str], yes: Block, no: Block) -> None:
-    """Branch on whether there is an array and it has these sizes."""
+def reusable(state: State, array: str, dims: Sequence[str], yes: Block, no: Block) -> None:
+    """Branch on whether there is an array, held here alone, that has these sizes."""
     e = state.e
     some = e.block("some")
     e.branch(e.effect(f"icmp ne ptr {array}, null"), some, no)
     e.start(some)
+    equal = e.effect(f"icmp eq i32 {e.effect(f'load i32, ptr {array}')}, 1")  # the reference count
     sizes = e.effect(f"load ptr, ptr {e.effect(f'getelementptr i8, ptr {array}, i64 {SIZES_AT}')}")
-    equal = "true"
     for k, n in enumerate(dims):
         found = e.effect(f"load i64, ptr {e.effect(f'getelementptr i64, ptr {sizes}, i64 {k}')}")
         equal = e.both(equal, e.effect(f"icmp eq i64 {found}, {n}"))

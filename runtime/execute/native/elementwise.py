@@ -273,7 +273,7 @@ def by_inner_loop(state: State, ufunc: np.ufunc, args: Sequence[Val]) -> Arr:
         e.line(f"store ptr {data}, ptr {e.op(f'getelementptr i64, ptr {pointers}, i64 {k}')}")
         e.line(f"store i64 {step}, ptr {e.op(f'getelementptr i64, ptr {steps}, i64 {k}')}")
     e.line(f"store i64 {count}, ptr {counts}")
-    loop, data = (f"inttoptr (i64 {at} to ptr)" for at in found)
+    loop, data = state.loop(ufunc, [kind.dtype for kind in kinds], found)
     some, done = e.block("some"), e.block("looped")
     e.branch(e.effect(f"icmp sgt i64 {count}, 0"), some, done)
     e.start(some)
@@ -333,14 +333,8 @@ def assigned(state: State, target: Arr, value: Val) -> None:
 
 
 def disjoint(a: Arr, b: Arr) -> bool:
-    """Whether two arrays certainly share no memory: one of them was made here, and apart from the other."""
-    if UNKNOWN in (a.site, b.site) or (a.site is None and b.site is None):
-        return False
-    if a.site is None:
-        return bool(a.roots)
-    if b.site is None:
-        return bool(b.roots)
-    return a.site != b.site
+    """Whether two arrays certainly share no memory: one of them was made here, after the other was there."""
+    return any(x.site not in (None, UNKNOWN) and y.age < x.age and y.site != x.site for x, y in ((a, b), (b, a)))
 
 
 def same_place(a: Arr, b: Arr) -> bool:

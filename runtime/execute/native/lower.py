@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 
 from runtime.boxes import UnboundMarker
-from runtime.execute.native import elementwise, merge
+from runtime.execute.native import elementwise, merge, ownership
 from runtime.execute.native.arrays import dense, get_item, located, set_item
 from runtime.execute.native.calls import MAKERS, attribute, call, numpy_call
 from runtime.execute.native.emit import FALSE, TRUE, Block, Emitter, Phi
@@ -58,7 +58,7 @@ class Kernel:
     parameter of the graph.  result: what it returns; its holes are stored to `%out`, 8 bytes each.
     written: indexes of the parameters whose memory it writes.  owned: how many arrays it may make.
     watch: whether flags matter; outside: also those of the x87 unit, and what C functions may have cleared
-    is in `%raised`.  objects: Python objects by symbol.
+    is in `%raised`.  objects: Python objects by symbol.  addresses: of other places outside, by symbol.
     """
 
     text: str
@@ -71,6 +71,7 @@ class Kernel:
     outside: bool
     bails: bool
     objects: dict[str, object]
+    addresses: dict[str, int]
 
 
 def lower(graph: Graph, in_order: bool = True) -> Kernel:
@@ -112,7 +113,7 @@ class _Lowering:
         self.e.end("ret i32 2")
         arguments = ", ".join([*self.arguments, "ptr %out", "ptr %owned", "ptr %raised"])
         text = f"define internal i32 @kernel({arguments}) noinline nounwind {{\n{self.e.body()}\n}}\n"
-        text = "\n".join([text, *self.e.metadata])
+        text = "\n".join([*self.e.helpers.values(), text, *self.e.metadata])
         s = self.state
         e = self.e
         written = frozenset(s.written)
@@ -127,6 +128,7 @@ class _Lowering:
             e.outside,
             e.bails > 0,
             s.objects,
+            s.addresses,
         )
 
     def byte(self, llvm: str, text: str) -> str:
@@ -275,7 +277,7 @@ class _Lowering:
     def bound(self, x: Val) -> Val:
         """The value of a name; an unbound one leaves to the plan, which raises."""
         if isinstance(x, Maybe):
-            self.e.defer_if(self.e.negated(x.valid))
+            (self.e.defer_if if isinstance(x.number, Num) else self.e.bail_if)(self.e.negated(x.valid))
             return x.number
         if isinstance(x, Static) and isinstance(x.value, UnboundMarker):
             self.e.bail_if(TRUE)
@@ -369,7 +371,7 @@ class _Lowering:
     def dear(self, line: str) -> bool:
         """Whether an instruction should only be done where it is needed: it is slow, or may raise a flag."""
         return any(
-            word in line for word in ("div ", "rem ", "call double @", "call float @", "inttoptr", "store ")
+            word in line for word in ("div ", "rem ", "call double @", "call float @", "call void @", "store ")
         )
 
     def close(
@@ -432,13 +434,16 @@ class _Lowering:
         """A loop whose every trip turns the carry into the next one; until the carry's kinds settle."""
         e = self.e
         shapes = list(map(merge.opened, first))
+        owned, depth = self.state.owned, self.state.depth
         for _ in range(8):
             mark = e.mark()
             head, out = e.block("head"), e.block("out")
             phis = [e.phi(head, llvm) for t in shapes for llvm in merge.types_of(t)]
             self.close(shapes, first, phis, head)
             e.start(head)
-            carry = _filled(shapes, phis)
+            filled = _filled(shapes, phis)
+            pairs = list(zip(filled, shapes, strict=True))
+            carry = [ownership.placed(x, t, depth + 1, owned) for x, t in pairs]
             before = e.memo
             e.memo = dict(before)
             self.touch()
@@ -448,14 +453,17 @@ class _Lowering:
             settled = shapes if after is None else list(map(merge.merged, shapes, after))
             if settled == shapes:
                 if after is not None:
-                    self.check_owned(after)
+                    ownership.check(self.state, shapes, after)
+                    ownership.hand_over(self.state, shapes, after, self.state.owned)
+                    self.state.owned += sum(map(ownership.carried, shapes))
                     self.close(shapes, after, phis, head)
                 e.memo = before
                 e.start(out)
                 e.pending = FALSE
                 self.touch()
-                return carry
+                return [ownership.placed(x, t, depth, self.state.owned) for x, t in pairs]
             shapes = settled
+            self.state.owned = owned
             e.rollback(mark)
         raise Unlowered("a loop whose carried values do not settle")
 
@@ -463,14 +471,6 @@ class _Lowering:
         """Memory may have changed: nothing read before is known any more."""
         self.changes += 1
         self.e.version = self.changes << 32
-
-    def check_owned(self, values: list[Val]) -> None:
-        """No array that a trip makes may outlive the trip."""
-        for x in values:
-            if isinstance(x, Arr) and x.depth > self.state.depth:
-                raise Unlowered("an array made in a loop and carried on")
-            if isinstance(x, Tup):
-                self.check_owned(list(x.items))
 
     def for_loop(self, node: Node, args: list[Val]) -> list[Val]:
         """A loop over a range, an array, or several side by side."""
@@ -526,7 +526,8 @@ class _Lowering:
             e.memo = dict(memo)
             self.close(shapes, found, phis, out)
         e.memo, e.here = before, out
-        return _filled(shapes, phis)
+        filled = zip(_filled(shapes, phis), shapes, strict=True)
+        return [ownership.placed(x, t, self.state.depth, self.state.owned) for x, t in filled]
 
 
 def _filled(shapes: list[Val], phis: list[Phi]) -> list[Val]:

@@ -24,9 +24,7 @@ def opened(x: Val) -> Val:
     if isinstance(x, Tup):
         return Tup(tuple(map(opened, x.items)))
     if isinstance(x, Maybe):
-        number = opened(x.number)
-        assert isinstance(number, Num)
-        return Maybe(number, HOLE)
+        return Maybe(opened(x.number), HOLE)
     return x
 
 
@@ -58,15 +56,22 @@ def _maybe(t: Val, x: Val) -> Val:
     """The template for a name that may be unbound."""
     if t == x or (_unbound(t) and _unbound(x)):
         return t
-    numbers = [v.number if isinstance(v, Maybe) else v for v in (t, x) if not _unbound(v)]
-    found = numbers[0]
-    for number in numbers:
-        if not isinstance(number, Num) or not isinstance(found, Num):
-            raise Unlowered("a name that is unbound or something else than a number")
-        members = joined(found.members, number.members)
-        found = Num(members, HOLE, HOLE if len(members) == 2 else TRUE)
-    assert isinstance(found, Num)
+    given = [v.number if isinstance(v, Maybe) else v for v in (t, x) if not _unbound(v)]
+    found = free(given[0])
+    for other in given[1:]:
+        found = merged(found, other)
     return Maybe(found, HOLE)
+
+
+def free(x: Val) -> Val:
+    """The template of a value that exists on one way only: what is no constant is a hole."""
+    if isinstance(x, Arr):
+        dims, strides = (tuple(n if n.isdigit() else HOLE for n in part) for part in (x.dims, x.strides))
+        handle = None if x.handle is None else HOLE
+        return dataclasses.replace(x, data=HOLE, dims=dims, strides=strides, handle=handle)
+    if isinstance(x, Tup):
+        return Tup(tuple(map(free, x.items)))
+    return opened(x)
 
 
 def _same(a: object, b: object) -> bool:
@@ -92,6 +97,7 @@ def _arrays(t: Arr, x: Arr) -> Arr:
         t.roots | x.roots,
         max(t.depth, x.depth),
         t.site if t.site == x.site else UNKNOWN,
+        max(t.age, x.age),
     )
 
 
@@ -126,9 +132,7 @@ def filled(t: Val, names: Iterator[str]) -> Val:
         text = next(names)
         return Num(t.members, text, next(names) if t.tag == HOLE else TRUE)
     if isinstance(t, Maybe) and t.valid == HOLE:
-        number = filled(t.number, names)
-        assert isinstance(number, Num)
-        return Maybe(number, next(names))
+        return Maybe(filled(t.number, names), next(names))
     if isinstance(t, Tup):
         return Tup(tuple(filled(i, names) for i in t.items))
     if isinstance(t, Arr):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any, Union
+from typing import Any, Protocol, Union
 
 import numpy as np
 
@@ -58,6 +58,7 @@ class Arr:
 
     handle: the ndarray object, where this is all of it.  roots: the parameters whose memory it may be in.
     depth: how many loops surround the place that made it.  site: which place in the code that is.
+    age: no place with a higher number has made it.
     """
 
     dtype: np.dtype[Any]
@@ -68,6 +69,7 @@ class Arr:
     roots: frozenset[int] = frozenset()
     depth: int = 0
     site: int | None = None
+    age: int = 0
 
     @property
     def element(self) -> Scalar:
@@ -75,11 +77,26 @@ class Arr:
         return numpy_scalar(self.dtype)
 
 
+class Part(Protocol):
+    """What is computed before the elements of a line, or (row: False) of a tile of it, are."""
+
+    row: bool
+    itemsize: int
+
+    def reserve(self, state: Any) -> None:
+        """Find room for it, before any loop."""
+
+    def prepare(self, state: Any, outer: Sequence[str], start: str, stop: str) -> None:
+        """Compute it for the line at these indices, from index start to stop."""
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Lazy:
     """An array that is not stored yet: its kind, its sizes, and what computes an element at given indices.
 
     leaves: the stored arrays that it reads.  plain: whether it is just the one leaf, element for element.
+    parts: what is prepared, in this order, before the elements of a line (along the last axis).  cost: about
+    how many instructions an element takes.
     """
 
     kind: Scalar
@@ -87,6 +104,8 @@ class Lazy:
     element: Callable[[Sequence[str]], Num]
     leaves: tuple[Arr, ...]
     plain: bool = False
+    parts: tuple[Part, ...] = ()
+    cost: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,6 +133,13 @@ class Zip:
 
 
 @dataclasses.dataclass(frozen=True)
+class Listed:
+    """The elements of an array with one axis as Python numbers."""
+
+    array: Arr
+
+
+@dataclasses.dataclass(frozen=True)
 class Count:
     """The counter of `enumerate`: as long as anything."""
 
@@ -129,17 +155,10 @@ class Static:
 
 @dataclasses.dataclass(frozen=True)
 class Maybe:
-    """A number that has a value only where `valid` (an i1) holds: the name is unbound elsewhere."""
+    """What has a value only where `valid` (an i1) holds: the name is unbound elsewhere."""
 
-    number: Num
+    number: Val
     valid: str
-
-
-@dataclasses.dataclass(frozen=True)
-class Listed:
-    """The elements of an array with one axis as Python numbers."""
-
-    array: Arr
 
 
 @dataclasses.dataclass(frozen=True)

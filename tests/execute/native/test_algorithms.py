@@ -1,0 +1,27 @@
+"""Ordinary numerical programs: native code, where there is any, against plain Python."""
+
+from __future__ import annotations
+
+import pytest
+
+import autograph as ag
+from runtime.config import settings
+from runtime.execute.native.executor import unavailable
+from runtime.function.concrete import MISTAKE
+from tests.execute.native.algorithms import ALGORITHMS, arguments
+from tests.execute.native.harness import seen
+
+pytestmark = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_same_as_python(name: str) -> None:
+    function = ALGORITHMS[name]
+    with settings.override(executor="native"):
+        converted = ag.function(function)
+        args = arguments(name)
+        wanted = seen(function, args)
+        for _ in range(2):
+            assert seen(converted, args) == wanted
+        concrete = converted.traces[-1].concrete
+        assert concrete is None or MISTAKE not in concrete.not_native, concrete.not_native

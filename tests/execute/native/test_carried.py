@@ -1,0 +1,109 @@
+"""Arrays made in a loop and carried on: who holds them, and that no two take each other's memory."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from runtime.execute.native.executor import unavailable
+from tests.execute.native.harness import both
+
+pytestmark = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
+
+
+def leap(u, v, n):  # type: ignore[no-untyped-def]
+    prev, now = u, v
+    for _ in range(n):
+        new = 2.0 * now - prev * 0.5
+        prev, now = now, new
+    return prev, now, u
+
+
+def swap(a, b, n):  # type: ignore[no-untyped-def]
+    for i in range(n):
+        a, b = b, a
+        if i % 3 == 0:
+            a = a + 1.0
+    return a, b
+
+
+def same(a, n):  # type: ignore[no-untyped-def]
+    b = a
+    for i in range(n):
+        x = a * 0.5
+        a, b = x, x
+        b += 1.0
+    return a, b
+
+
+def nested(a, n):  # type: ignore[no-untyped-def]
+    t = a
+    for i in range(n):
+        s = a * 0.0
+        for j in range(i):
+            s = s + t
+        t = s * 0.5 + a
+    return t, a
+
+
+def nested2(a, n):  # type: ignore[no-untyped-def]
+    best = a
+    for i in range(n):
+        c = a
+        k = 0
+        while k < i:
+            c = c * 1.5
+            k += 1
+            if c[0] > 100.0:
+                break
+        best = c
+        if best[0] > 50.0:
+            a = best * 0.01
+    return best, a
+
+
+def early(a, n):  # type: ignore[no-untyped-def]
+    for i in range(n):
+        b = a + i
+        if b[0] > 5.0:
+            return b, i
+        a = b
+    return a, -1
+
+
+def hist(a, n):  # type: ignore[no-untyped-def]
+    old = a
+    for i in range(n):
+        z = np.zeros(len(a))
+        z[0] = old[0] + 1
+        z[1:] += old[:-1]
+        old = z
+    return old
+
+
+def grow(a, n):  # type: ignore[no-untyped-def]
+    for i in range(n):
+        b = np.zeros(i + 1)
+        b[:] = i
+        if i % 2:
+            a = b
+    return a
+
+
+CASES: list[tuple[Callable[..., Any], int]] = [
+    (leap, 2), (swap, 2), (same, 1), (nested, 1), (nested2, 1), (early, 1), (hist, 1), (grow, 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("function", "count"), CASES, ids=[f.__name__ for f, _ in CASES])
+def test_carried(function: Callable[..., Any], count: int) -> None:
+    arrays = [np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0])][:count]
+    converted = both(function, [(*arrays, n) for n in (0, 1, 2, 3, 17, 60)])
+    before = [sys.getrefcount(a) for a in arrays]
+    for n in range(200):
+        converted(*arrays, n % 13)
+    assert [sys.getrefcount(a) for a in arrays] == before
