@@ -126,6 +126,8 @@ class MaybeUnbound:
 Type = Union[ArrayType, WeakType, NumberType, TupleType, ObjectType, StaticType, UnboundType, MaybeUnbound]
 MAX_KINDS = 4  # a number of more kinds is any object
 OBJECT = ObjectType()
+_OF_MEMBERS = frozenset({"_value_", "_name_", "__objclass__", "_sort_order_"})
+_PLAIN = (bool, int, float, complex, str, bytes, np.generic, range, type, _types.FunctionType)
 UNBOUND = UnboundType()
 WEAK_BOOL, WEAK_INT, WEAK_FLOAT, WEAK_COMPLEX = map(WeakType, ("bool", "int", "float", "complex"))
 WEAK_OF: dict[type, WeakType] = {bool: WEAK_BOOL, int: WEAK_INT, float: WEAK_FLOAT, complex: WEAK_COMPLEX}
@@ -194,7 +196,9 @@ def opaque(cls: type) -> bool:
 
 
 def _computes(cls: type) -> bool:
-    """Whether an enumeration has properties or operators of the user's."""
+    """Whether an enumeration has properties or operators of the user's, or its members hold what may change."""
+    if any(not _fixed(member) for member in cls.__members__.values()):  # type: ignore[attr-defined]
+        return True
     own = [one for one in cls.__mro__ if one.__module__ != "enum" and one.__flags__ & (1 << 9)]
     return any(
         isinstance(entry, (property, functools.cached_property))
@@ -205,6 +209,18 @@ def _computes(cls: type) -> bool:
         for one in own
         for name, entry in vars(one).items()
     )
+
+
+def _fixed(member: enum.Enum) -> bool:
+    """Whether a member of an enumeration holds its name and an immutable value, and nothing else."""
+    held = vars(member)
+    return _immutable(member._value_) and all(name in _OF_MEMBERS for name in held)
+
+
+def _immutable(value: Any) -> bool:
+    if isinstance(value, (tuple, frozenset)):
+        return all(map(_immutable, value))
+    return value is None or isinstance(value, _PLAIN)
 
 
 def is_namedtuple(cls: type, again: bool = False) -> bool:

@@ -50,6 +50,7 @@ _IDENTITY = (
     enum.Enum,
     _types.FunctionType,
     _types.BuiltinFunctionType,
+    _types.WrapperDescriptorType,
     _types.ModuleType,
     _types.CodeType,
     np.ufunc,
@@ -137,6 +138,8 @@ class _Conditions:
             step = (
                 f"len({at})"
                 if kind == "len"
+                else f"getattr({at}, {key!r}, None)"
+                if kind == "special"
                 else f"{at}[{self.name(key)}]"
                 if kind == "item"
                 else (f"{at}.{key}" if str(key).isidentifier() else f"getattr({at}, {key!r})")

@@ -110,6 +110,8 @@ def trace_call(
                     result = ()
                 if trace.refused and not hooks.converts:
                     raise trace.refused[0]
+                if trace.restore_members():
+                    raise Untraceable("a member of an enumeration is given an attribute")
         except AutographError as error:
             if error.span is not None:
                 raise
@@ -122,6 +124,7 @@ def trace_call(
             raise _untraceable(name, error, hooks) from error
         finally:
             trace.closed = True
+            trace.restore_members()
     root = trace.builder
     graph = Graph(
         name, tuple(root.params), tuple(root.nodes), result, diverges=not result and always_raises(root)
@@ -158,6 +161,7 @@ def _parameter(trace: Trace, argument: Argument, index: int) -> Any:
     path = Path(index, (), argument.name)
     if isinstance(t, StaticType):
         value = argument.example
+        trace.remember_members(value)
         return value if _plain(value) else trace.lift(value, path)
     param = trace.builder.param(t, argument.name)
     if isinstance(t, TupleType):
@@ -179,6 +183,7 @@ def _tuple_parameter(trace: Trace, param: Any, t: TupleType, example: Any, path:
     for i, item in enumerate(t.items):
         inner = path / ("item", i)
         if isinstance(item, StaticType):
+            trace.remember_members(item.value)
             values.append(item.value if _plain(item.value) else trace.lift(item.value, inner))
             continue
         read = trace.emit("getitem", [param, i], type=item)

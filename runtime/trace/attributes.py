@@ -25,6 +25,7 @@ from runtime.trace.core import Trace
 from runtime.trace.doubts import benign_class, doubt
 from runtime.trace.heap import CLEAN, UNKNOWN, Identity, Loaded
 from runtime.trace.record import Path
+from runtime.trace.trust import trusted
 from runtime.trace.values import Object, Tensor, Traced, known_class
 from runtime.types import OBJECT, WEAK_INT, ArrayType, ObjectType, StaticType, TupleType, Type
 from runtime.variable import Variable
@@ -61,10 +62,11 @@ def get_attr(trace: Trace, x: Traced, name: str) -> Any:
             span=trace.span(),
             why="what is written to it changes the object behind the trace's back",
         )
+    cls, example = known_class(x), x._facts.example
+    guard_special(trace, cls, "__getattribute__", "__getattr__")
     entry = trace.heap.get(x._facts.identity, "attr", name)
     if entry is not None:
         return entry if not isinstance(entry, Loaded) else _load(trace, x, name, entry.type)
-    cls, example = known_class(x), x._facts.example
     if cls in (types.FunctionType, types.ModuleType) or isinstance(
         example, (type, types.ModuleType, types.FunctionType)
     ):
@@ -92,6 +94,18 @@ def _plain_lookup(cls: type) -> bool:
         or cls is Cell
         or cls is types.SimpleNamespace
     )
+
+
+def guard_special(trace: Trace, cls: type | None, *names: str) -> None:
+    """The class goes on having these special methods, or none of this name, as it has now."""
+    if cls is None or (cls, *names) in trace.ordinary:
+        return
+    trace.ordinary.add((cls, *names))
+    if not cls.__flags__ & (1 << 9) or trusted(cls):
+        return
+    for name in names:
+        path = Path((cls,)) / ("special", name)
+        trace.guard(path, StaticType(getattr(cls, name, None)), f"{cls.__qualname__}.{name}")
 
 
 def _instance_attr(trace: Trace, x: Traced, cls: type, name: str) -> Any:
@@ -298,6 +312,7 @@ def set_attr(trace: Trace, x: Traced, name: str, value: Any) -> None:
     trace.emit("py.setattr", [trace.receiver(x), name, value])
     identity = x._facts.identity
     trace.heap.written(identity, "attr", name)
+    guard_special(trace, cls, "__setattr__")
     ordinary = cls is not None and (
         cls is Cell
         or (_plain_lookup(cls) and getattr(cls, "__setattr__", None) is getattr(object, "__setattr__", None))

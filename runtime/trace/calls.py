@@ -20,7 +20,7 @@ from runtime.boxes import Cell
 from runtime.ir.graph import Const
 from runtime.ir.opdef import OpDef
 from runtime.trace import items, outside
-from runtime.trace.attributes import Method, get_attr, set_attr, special_method
+from runtime.trace.attributes import Method, get_attr, guard_special, set_attr, special_method
 from runtime.trace.builtins import BUILTINS
 from runtime.trace.core import Diverged, Trace, is_static
 from runtime.trace.doubts import called, doubt_inside
@@ -103,7 +103,9 @@ def call_known(trace: Trace, handle: Any, target: Any, args: tuple[Any, ...], kw
     """A call of a callable that is known while tracing; `handle` is its trace value."""
     if isinstance(target, types.MethodType) and _is_trace_value(target.__self__):
         return call(trace, target.__func__, (target.__self__, *args), kwargs)
-    if getattr(type(target), "runs_on_trace_values", False):
+    if getattr(type(target), "runs_on_trace_values", False) or (
+        isinstance(target, types.FunctionType) and "runs_on_trace_values" in target.__dict__
+    ):
         return target(*args, **kwargs)
     special = BUILTINS.get(target) if isinstance(target, (types.BuiltinFunctionType, type)) else None
     if special is not None:
@@ -371,6 +373,7 @@ def instantiate(trace: Trace, handle: Any, cls: type, args: tuple[Any, ...], kwa
     if not ordinary or not isinstance(init, (types.FunctionType, types.WrapperDescriptorType)):
         claim = ObjectType(cls) if not cls.__flags__ & (1 << 9) or issubclass(cls, BaseException) else OBJECT
         return run_time_call(trace, handle, args, kwargs, claim=claim)
+    guard_special(trace, cls, "__new__", "__init__")
     if init is object.__init__ and (args or kwargs):
         return run_time_call(trace, handle, args, kwargs)
     if isinstance(init, types.FunctionType) and special_method(trace, cls, "__init__") is None:

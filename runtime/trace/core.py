@@ -18,6 +18,7 @@ import numpy as np
 
 from runtime.boxes import Cell, UnboundMarker
 from runtime.errors import LeakedTensorError, Span, TraceError, Untraceable
+from runtime.gate import GATE
 from runtime.ir.builder import Builder, Mark
 from runtime.ir.graph import Const, Node, Operand, Value
 from runtime.ir.opdef import OpDef
@@ -170,6 +171,8 @@ class Trace:
         self.closed = False
         self.calls: list[tuple[Any, int]] = []  # the calls being traced into, with the region depth of each
         self.inlined = self.regions = 0
+        self.members: dict[int, tuple[enum.Enum, dict[str, Any]]] = {}  # of enumerations, and what they held
+        self.ordinary: set[tuple[Any, ...]] = set()  # classes whose special methods are guarded, with their names
         self.wild: set[Identity] = set()  # iterators over which Python may run any code
         self.views: dict[Identity, tuple[Traced, str]] = {}  # what `d.items()` and the like look at
         self._tuples: dict[int, tuple[Any, Operand]] = {}
@@ -192,9 +195,11 @@ class Trace:
         """Make this the thread's active trace."""
         before = active()
         _state.trace = self
+        GATE.shut()
         try:
             yield
         finally:
+            GATE.open()
             _state.trace = before
 
     @contextlib.contextmanager
@@ -484,6 +489,25 @@ class Trace:
     def guard(self, path: Path, expect: Type, text: str) -> None:
         """The trace is valid only while the value at `path` is as expected."""
         self.guards.setdefault((path.key, str(type(expect))), Guard(path, expect, text))
+
+    def remember_members(self, value: Any) -> None:
+        """What the members of enumerations in a static value hold: code being traced may write to them."""
+        if isinstance(value, (tuple, frozenset)):
+            for item in value:
+                self.remember_members(item)
+        elif isinstance(value, enum.Enum):
+            self.members.setdefault(id(value), (value, dict(vars(value))))
+
+    def restore_members(self) -> bool:
+        """Take back what tracing wrote to members of enumerations; whether there was anything."""
+        changed = False
+        for member, held in self.members.values():
+            now = vars(member)
+            if now.keys() != held.keys() or any(now[name] is not held[name] for name in held):
+                now.clear()
+                now.update(held)
+                changed = True
+        return changed
 
     def note(self, kind: str, reason: str) -> None:
         """Remember that the current line was left to Python, or lost precision."""

@@ -190,7 +190,9 @@ def get_item(trace: Trace, x: Traced, key: Any) -> Any:
 def _known_item(trace: Trace, x: Traced, key: Any) -> Any:
     """The item at a static key, from what is known; _ABSENT where it must be read at run time."""
     who, facts = x._facts.identity, x._facts
-    if known_class(x) is list and isinstance(key, int) and key < 0:
+    if known_class(x) is list and not isinstance(key, int):
+        return _ABSENT  # 1.0 is the same key as 1, but no index
+    if known_class(x) is list and key < 0:
         size = known_size(trace, x) if isinstance(x, Object) else None
         if size is None:
             return _ABSENT

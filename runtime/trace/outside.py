@@ -161,6 +161,7 @@ def lift(trace: Trace, value: Any, path: Path, load: Any) -> Any:
     if is_static(value):
         if is_namedtuple(type(value)):
             guard_namedtuple(trace, type(value))
+        trace.remember_members(value)
         if checked and isinstance(type_of(value), WeakType):  # it may have changed: its kind hardly has
             return _read_anew(trace, path, load, type_of(value))
         trace.guard(path, StaticType(value), path.text)

@@ -200,6 +200,7 @@ class Protocol:
         if isinstance(x._facts.example, (type, types.FunctionType, types.ModuleType)):
             return True
         plain = cls.__flags__ & (1 << 9) and not defines(cls, "__bool__") and not defines(cls, "__len__")
+        attributes.guard_special(self.trace, cls, "__bool__", "__len__")
         return True if plain else None
 
     def bound(self, value: Any, name: str, free: bool = False) -> Any:

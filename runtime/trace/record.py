@@ -35,7 +35,8 @@ class Placeholder:
 @dataclasses.dataclass(frozen=True, eq=False)
 class Path:
     """root: the index of an argument, or a one-element tuple holding an object; steps: ("attr", name),
-    ("item", key) or ("len", None), each applied to what the one before gave."""
+    ("item", key), ("len", None) or ("special", name): a special method of a class, None where it has none;
+    each applied to what the one before gave."""
 
     root: int | tuple[Any]
     steps: tuple[tuple[str, Any], ...] = ()
@@ -43,7 +44,7 @@ class Path:
 
     def __truediv__(self, step: tuple[str, Any]) -> Path:
         kind, key = step
-        shown = {"attr": f".{key}", "item": f"[{key!r}]", "len": "'s length"}[kind]
+        shown = {"attr": f".{key}", "item": f"[{key!r}]", "len": "'s length", "special": f".{key}"}[kind]
         if key in ("cell_contents", "value") and self.text.startswith("captured "):
             shown = ""
         elif self.text == "global ":
@@ -58,6 +59,8 @@ class Path:
                 value = getattr(value, key)
             elif kind == "item":
                 value = value[key]
+            elif kind == "special":
+                value = getattr(value, key, None)
             else:
                 value = len(value)
         return value

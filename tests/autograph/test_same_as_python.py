@@ -231,6 +231,12 @@ def indexes_a_display(a: Any, b: Any) -> Any:
     return [b, b][a]
 
 
+@case((0,), (1.0,), (True,), (-1,), (2,), (i64(1),), (f64(1),))
+def indexes_a_known_list(a: Any) -> Any:
+    """1.0 is the same key as 1, but no index."""
+    return [10, 20][a]
+
+
 @case((A([]), 1), (A([]), 2), (A([]), 3), (A([1.0]), 1), ([], 1), ([], 2), ([], 3))
 def unbound_in_an_inner_scope(v: Any, how: Any) -> Any:
     """An inner function that finds the name unbound says so in other words than its owner."""
