@@ -12,19 +12,32 @@ from typing import Any
 import numpy as np
 
 from runtime import tree
-from runtime.scans import map_fn
-from runtime.trace.byhand import apply, closed, opened
+from runtime.elements import WEAK_CLASSES
+from runtime.ir.graph import Value
+from runtime.ops.batch import Item
+from runtime.pushing import NotPushed, Pusher, facts
+from runtime.scans import length, map_fn
+from runtime.trace.byhand import apply, closed, leaves_of, opened
+from runtime.trace.core import Diverged, Trace, active
+from runtime.types import ArrayType, WeakType, static_or_weak
 from runtime.vectorizing import Batched, Compiler
+
+_NEW_PROMOTION = int(np.__version__.partition(".")[0]) >= 2  # scalars and arrays have one promotion
 
 
 class Vmapped(Batched):
-    """What `vmap` returns."""
+    """What `vmap` returns.
+
+    not_together: why items were gone through one by one, the last time that it was traced; empty if they
+        were not.
+    """
 
     def __init__(
         self, f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, compiler: Compiler | None = None
     ) -> None:
         super().__init__(f, compiler)
         self.in_axes, self.out_axes = in_axes, out_axes
+        self.not_together = ""
 
     def here(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """`f` of each item, stacked."""
@@ -32,11 +45,12 @@ class Vmapped(Batched):
         if len(axes) != len(args):
             raise ValueError(f"in_axes has {len(axes)} entries for {len(args)} arguments")
         given, keywords = tuple(map(opened, args)), {name: opened(value) for name, value in kwargs.items()}
-        leaves, structure = tree.flatten((given, keywords))
+        leaves, structure = leaves_of((given, keywords))
         spread = [each for value, axis in zip(given, axes, strict=True) for each in _spread(axis, value)]
         spread += [0] * (len(leaves) - len(spread))
         pairs = list(zip(leaves, spread, strict=True))
         moving = [_moved(leaf, axis, 0) for leaf, axis in pairs if axis is not None]
+        self.not_together = ""
         if not moving:
             raise ValueError("in_axes is None for every argument, so there is nothing to go through")
 
@@ -46,11 +60,64 @@ class Vmapped(Batched):
             positional, named = tree.unflatten(structure, each)
             return apply(self.f, *map(closed, positional), **{k: closed(v) for k, v in named.items()})
 
-        made = opened(map_fn(one, tuple(moving)))
+        made = self.together(one, moving)
+        if made is None:
+            made = map_fn(one, tuple(moving))
+        made = opened(made)
         outputs, shape = tree.flatten(made)
         ends = _spread(self.out_axes, made)
         moved = [_moved(x, 0, axis) for x, axis in zip(outputs, ends, strict=True)]
         return closed(tree.unflatten(shape, moved))
+
+    def together(self, one: Callable[[Any], Any], moving: list[Any]) -> Any:
+        """All items at once, where `f` is one program for all of them; None where it isn't, or not traced."""
+        trace = active()
+        if trace is None or not _NEW_PROMOTION:
+            return None
+        types = [trace.type_of(x) for x in moving]
+        if not all(isinstance(t, ArrayType) and t.shape and t.device == "cpu" for t in types):
+            return None
+        mark = trace.mark()
+        try:
+            return _pushed(trace, one, moving, types)
+        except (NotPushed, Diverged) as reason:
+            trace.rollback(mark)
+            self.not_together = str(reason) or "it raises for every item"
+        return None
+
+
+def _pushed(trace: Trace, one: Callable[[Any], Any], moving: list[Any], types: list[Any]) -> Any:
+    """The results of all items; NotPushed where each must go its own way."""
+    count = length(moving)
+    entries: dict[Value, Item] = {}
+    with trace.region("item") as builder:
+        heap = trace.heap.copy()
+        params = [builder.param(_row_type(t)) for t in types]
+        leaves, structure = tree.flatten(opened(one(tuple(map(trace.wrap, params)))))
+        results = [trace.operand(x) for x in leaves]
+        trace.heap.restore(heap)
+    for param, value, t in zip(params, moving, types, strict=True):
+        entries[param] = Item(value, t.shape[1:], True, len(t.shape) > 2, t.dtype.kind)
+    for outer, inner in builder.captures.items():
+        shape, _, turned, kind = facts(outer.type)
+        entries[inner] = Item(trace.wrap(outer), shape, False, turned, kind)
+    pusher = Pusher(trace, count)
+    made = pusher.run(builder.nodes, results, entries)
+    out = []
+    for x, operand in zip(made, results, strict=True):
+        t = static_or_weak(operand.type)
+        if isinstance(t, WeakType):
+            t = ArrayType(np.dtype(WEAK_CLASSES[t.kind]), ())
+        if not isinstance(t, ArrayType):
+            raise NotPushed(f"a result of type {t}")
+        out.append(pusher.spread(x, True, t))
+    return closed(tree.unflatten(structure, out))
+
+
+def _row_type(t: ArrayType) -> ArrayType:
+    """The type of one item along the first axis."""
+    assert t.shape
+    return ArrayType(t.dtype, t.shape[1:], len(t.shape) == 1)
 
 
 def vmap(

@@ -18,7 +18,7 @@ from runtime.types import OBJECT, WEAK_OF, ArrayType, NumberType, ObjectType, Ty
 Row = tuple[Any, ...]
 _PYTHON = frozenset(map(np.dtype, (bool, np.int64, float, complex)))
 _CLASSES = {"U": str, "S": bytes}
-_WEAK_CLASSES: dict[str, type] = {weak.kind: cls for cls, weak in WEAK_OF.items()}
+WEAK_CLASSES: dict[str, type] = {weak.kind: cls for cls, weak in WEAK_OF.items()}
 EXACT = 1 << 53  # up to here a float64 holds every integer
 
 
@@ -70,7 +70,7 @@ def kind_of(value: Any, bits: dict[type, int]) -> int:
 
 def bits_of(t: NumberType) -> dict[type, int]:
     """A bit for each class of number that the type describes."""
-    classes = [_WEAK_CLASSES[k.kind] if isinstance(k, WeakType) else k.dtype.type for k in t.kinds]
+    classes = [WEAK_CLASSES[k.kind] if isinstance(k, WeakType) else k.dtype.type for k in t.kinds]
     return {cls: 1 << k for k, cls in enumerate(classes)}
 
 
@@ -105,7 +105,7 @@ def column(values: list[Any], dtype: Any = None) -> Any:
     if dtype is not None:
         return np.array(values, dtype=dtype)
     classes = list(dict.fromkeys(map(type, values)))
-    if all(cls in _WEAK_CLASSES.values() or issubclass(cls, np.number | np.bool_) for cls in classes):
+    if all(cls in WEAK_CLASSES.values() or issubclass(cls, np.number | np.bool_) for cls in classes):
         return np.array(values, dtype=common(classes))
     return stacked(values)
 

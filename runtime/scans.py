@@ -17,6 +17,7 @@ from runtime.trace.byhand import (
     at_run_time,
     closed,
     fail,
+    leaves_of,
     new_list,
     opened,
     stacked_type,
@@ -73,8 +74,8 @@ def scan(f: Callable[..., Any], init: Any, xs: Any, reverse: bool = False) -> tu
     >>> scan(lambda total, x: (total + x, total), 0, np.array([1, 2, 3]))
     (np.int64(6), array([0, 1, 3]))
     """
-    leaves, structure = tree.flatten(opened(xs))
-    count = _length(leaves)
+    leaves, structure = leaves_of(xs)
+    count = length(leaves)
     rows, made = new_list(), _Made()
 
     def body(i: Any, *carry: Any) -> Any:
@@ -93,8 +94,8 @@ def map_fn(f: Callable[..., Any], xs: Any) -> Any:
     >>> map_fn(lambda x: x * 2, np.array([1, 2]))
     array([2, 4])
     """
-    leaves, structure = tree.flatten(opened(xs))
-    count = _length(leaves)
+    leaves, structure = leaves_of(xs)
+    count = length(leaves)
     rows, made = new_list(), _Made()
 
     def body(i: Any) -> None:
@@ -137,7 +138,7 @@ def stack_rows(rows: list[tuple[Any, ...]], reverse: bool = False) -> tuple[Any,
     return tuple(map(stacked, zip(*rows, strict=True)))
 
 
-def _length(leaves: Sequence[Any]) -> Any:
+def length(leaves: Sequence[Any]) -> Any:
     """The common length of the first axes; ValueError where there is none."""
     if not leaves:
         raise ValueError("there is no array to go through")

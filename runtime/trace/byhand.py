@@ -12,13 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from runtime import tree
+from runtime.errors import Untraceable
 from runtime.ir.graph import Const
-from runtime.trace import items
-from runtime.trace.core import Diverged, active
+from runtime.trace import items, outside
+from runtime.trace.core import Diverged, Trace, active, is_static
 from runtime.trace.values import Object, Traced, known_class
 from runtime.types import OBJECT, ArrayType, StaticType, TupleType, Type, is_namedtuple
 
-_OURS = ("runtime.scans", "runtime.batching", "runtime.vectorizing")
+_OURS = ("runtime.scans", "runtime.batching", "runtime.vectorizing", "runtime.pushing")
 
 
 def apply(f: Any, *args: Any, **kwargs: Any) -> Any:
@@ -50,8 +52,30 @@ def opened(x: Any) -> Any:
     if known_class(x) is list:
         found = items.known_items(trace, x)
         return x if found is None else [opened(item) for item in found]
-    keys = items.known_items(trace, x) if known_class(x) is dict else None
+    keys = _keys(trace, x) if known_class(x) is dict else None
     return x if keys is None else {key: opened(x[key]) for key in keys}
+
+
+def _keys(trace: Trace, x: Object) -> Sequence[Any] | None:
+    """The keys of a dict, with guards for one from outside; None where they aren't known."""
+    held, path = x._facts.example, x._facts.path
+    if x._facts.identity in trace.heap.sizes or path is None or not items.readable(trace, x):
+        return items.known_items(trace, x)
+    place = path / ("len", None)
+    if not all(map(is_static, held)) or outside.changes(trace, place):
+        return None
+    trace.guard(place, StaticType(len(held)), f"the length of {path.text}")
+    return list(held)  # each of them is read, which guards that it is there
+
+
+def leaves_of(x: Any) -> tuple[list[Any], tree.Structure]:
+    """The arrays of a tree, and its structure; Untraceable where that is known only at run time."""
+    leaves, structure = tree.flatten(opened(x))
+    trace = active()
+    for leaf in leaves if trace is not None else ():
+        if isinstance(leaf, Object) and known_class(leaf) in (None, dict, list, tuple):
+            raise Untraceable("it is not known while tracing which arrays the argument is made of")
+    return leaves, structure
 
 
 def closed(x: Any) -> Any:

@@ -134,7 +134,7 @@ def known_size(trace: Trace, x: Object) -> int | None:
     """The number of items of a list, where every item is known (with a guard, for one passed in)."""
     who, facts = x._facts.identity, x._facts
     size = trace.heap.sizes.get(who)
-    if size is None and _readable(trace, x) and type(facts.example) is list:
+    if size is None and readable(trace, x) and type(facts.example) is list:
         size = len(facts.example)
         assert facts.path is not None
         if outside.changes(trace, facts.path / ("len", None)):
@@ -144,7 +144,7 @@ def known_size(trace: Trace, x: Object) -> int | None:
     return size
 
 
-def _readable(trace: Trace, x: Traced) -> bool:
+def readable(trace: Trace, x: Traced) -> bool:
     """Whether the concrete example still tells what the object holds."""
     facts = x._facts
     return (
@@ -377,7 +377,7 @@ def unpack(trace: Trace, value: Any, before: int, after: int | None) -> Any:
 def list_method(trace: Trace, x: Object, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A method call on a list, keeping up with what is known of its items."""
     who, heap = x._facts.identity, trace.heap
-    items = known_items(trace, x) if who in heap.sizes or (name == "copy" and _readable(trace, x)) else None
+    items = known_items(trace, x) if who in heap.sizes or (name == "copy" and readable(trace, x)) else None
     result = _call_method(trace, x, name, args, kwargs)
     called_method(trace, x, name, args, kwargs)
     if name in ("copy", "index", "count"):

@@ -1,0 +1,300 @@
+"""The graph of a function of one item, done for many items at once.
+
+In: the nodes that a function of one item records, and which of the values they use differ from item to item.
+Out: the nodes for all items, in the trace that is running: each op once, for arrays with a first axis more.
+What no item changes is computed once.  What always holds: an op without a rule is done item by item; where
+what an item does depends on its own values, or on more than values (an effect, an object), NotPushed is
+raised, and nothing is said of what was recorded so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from runtime.functional import cond, for_loop, while_loop
+from runtime.ir.effects import effect_of
+from runtime.ir.graph import Const, Graph, Node, Operand, Value
+from runtime.ir.opdef import PURE, OpDef
+from runtime.ops.batch import TURNING, Item, rule_of
+from runtime.trace.byhand import at_run_time
+from runtime.trace.core import Trace
+from runtime.types import ArrayType, StaticType, Type, WeakType
+
+Entry = Any  # Item, or a tuple or list of entries
+_CONTAINERS = ("py.tuple", "py.list", "py.dict")
+_LOOPS = ("while", "for")
+
+
+class NotPushed(Exception):
+    """The function is not one program for all items; the text says why."""
+
+
+class Pusher:
+    """Records nodes for all items.  count: how many items there are."""
+
+    def __init__(self, trace: Trace, count: Any) -> None:
+        self.trace, self.count = trace, count
+
+    # ------------------------------------------------------------------ graphs
+    def run(
+        self, nodes: Sequence[Node], results: Sequence[Operand], entries: Mapping[Value, Entry]
+    ) -> list[Entry]:
+        """The results for all items, given the entries of all values from outside."""
+        env: dict[Value, Entry] = dict(entries)
+        for node in _needed(nodes, results):
+            made = self.node(node, [self.entry(x, env) for x in node.inputs])
+            env.update(zip(node.outputs, made, strict=True))
+        return [self.entry(x, env) for x in results]
+
+    def entry(self, x: Operand, env: Mapping[Value, Entry]) -> Entry:
+        """What an operand stands for."""
+        if isinstance(x, Value):
+            return env[x]
+        if isinstance(x.value, (np.ndarray, np.generic)):
+            return Item(x.value, x.value.shape, kind=x.value.dtype.kind)
+        return Item(x.value)
+
+    def node(self, node: Node, inputs: list[Entry]) -> Sequence[Entry]:
+        """The outputs of a node for all items."""
+        if node.op == "py.tuple" and not node.attr("starred"):
+            return [tuple(inputs)]
+        if node.op == "py.list":
+            return [list(inputs)]
+        if node.op == "getitem" and isinstance(inputs[0], tuple) and type(inputs[1].value) is int:
+            return [inputs[0][inputs[1].value]]
+        if not any(map(batched, inputs)):
+            return self.shared(node, inputs)
+        if node.op == "cond":
+            return self.cond(node, inputs)
+        if node.op in _LOOPS:
+            return self.loop(node, inputs)
+        if node.regions or effect_of(node, self.trace.table) != PURE or len(node.outputs) != 1:
+            raise NotPushed(f"{node.op} may do more than compute")
+        return [self.op(node, inputs)]
+
+    # ------------------------------------------------------------------ nodes without regions
+    def shared(self, node: Node, inputs: list[Entry]) -> Sequence[Entry]:
+        """A node that is the same for all items, recorded once."""
+        if not _pure(node, self.trace):
+            raise NotPushed(f"{node.op} may do more than compute")
+        operands = [
+            x if isinstance(x, Const) else self.trace.operand(value_of(y))
+            for x, y in zip(node.inputs, inputs, strict=True)
+        ]
+        made = self.trace.builder.add(
+            node.op,
+            operands,
+            [v.type for v in node.outputs],
+            keywords=node.keywords,
+            attrs=dict(node.attrs),
+            regions=node.regions,
+            names=[v.name for v in node.outputs],
+            span=node.span,
+        )
+        return [Item(self.trace.wrap(v), *facts(v.type)) for v in made]
+
+    def op(self, node: Node, inputs: list[Entry]) -> Item:
+        """An op on arrays."""
+        t = node.outputs[0].type
+        if not isinstance(t, ArrayType) or t.shape is None or t.device != "cpu":
+            raise NotPushed(f"{node.op} gives {t}")
+        count = len(inputs) - len(node.keywords)
+        row, keywords = self.trace.table[node.op], dict(zip(node.keywords, inputs[count:], strict=True))
+        for x in inputs:
+            if isinstance(x, Item) and x.batched and not x.kind:
+                raise NotPushed(f"{node.op} takes an object")
+        made = None
+        if not any(map(batched, keywords.values())):
+            made = self.by_rule(row, inputs[:count], {name: value_of(x) for name, x in keywords.items()})
+        if made is None:
+            made = self.each(node, row, inputs, t)
+        turned = len(t.shape) > 1 and (node.op in TURNING or any(x.turned for x in _items(inputs)))
+        return Item(made, t.shape, True, turned, t.dtype.kind)
+
+    def by_rule(self, row: OpDef, items: list[Entry], keywords: dict[str, Any]) -> Any:
+        """What the rule of the op gives; None where there is none, or it does not apply."""
+        rule = rule_of(row)
+        return None if rule is None else rule(row, self.trace.record, items, keywords)
+
+    def each(self, node: Node, row: OpDef, inputs: list[Entry], t: ArrayType) -> Any:
+        """The op item by item."""
+        flags = tuple(isinstance(x, Item) and x.batched for x in inputs)
+        if any(batched(x) and not isinstance(x, Item) for x in inputs):
+            raise NotPushed(f"{node.op} of several arrays has no rule")
+        n = self.count if isinstance(self.count, int) else None
+        claim = ArrayType(t.dtype, (n, *t.shape))  # type: ignore[misc]
+        operands = [value_of(x) for x in inputs]
+        return at_run_time(
+            item_by_item, [Const(row.run), Const(flags), Const(node.keywords), self.count, *operands], claim
+        )
+
+    # ------------------------------------------------------------------ regions
+    def cond(self, node: Node, inputs: list[Entry]) -> Sequence[Entry]:
+        """A branch that all items take."""
+        if batched(inputs[0]) or any(region.diverges for region in node.regions):
+            raise NotPushed("a branch that depends on the item")
+        flags = [_batched_results(region, inputs[1:]) for region in node.regions]
+        wanted = [any(pair) for pair in zip(*flags, strict=True)]
+
+        def arm(region: Graph) -> Any:
+            found = self.run(region.nodes, region.results, dict(zip(region.params, inputs[1:], strict=True)))
+            outs = [
+                self.spread(x, flag, v.type) for x, flag, v in zip(found, wanted, node.outputs, strict=True)
+            ]
+            return tuple(outs)
+
+        made = cond(inputs[0].value, lambda: arm(node.regions[0]), lambda: arm(node.regions[1]))
+        return self.outputs(made, wanted, node)
+
+    def loop(self, node: Node, inputs: list[Entry]) -> Sequence[Entry]:
+        """A loop whose trips all items make together."""
+        first = 0 if node.op == "while" else 1
+        count = node.attr("carries")
+        start, captures = inputs[first : first + count], inputs[first + count :]
+        flags = [batched(x) for x in start]
+        body = node.regions[1] if node.op == "while" else node.regions[0]
+        test = node.regions[0] if node.op == "while" else (*node.regions, None)[1]
+        rows = first and batched(inputs[0])
+        if any(region.diverges for region in node.regions) or rows:
+            raise NotPushed("a loop over what differs from item to item")
+        item = [Item(None, *facts(body.params[0].type))] * first
+        while True:  # until it is known which carried values differ from item to item
+            assumed = [Item(None, batched=flag) for flag in flags]
+            after = _batched_results(body, [*item, *assumed, *captures])
+            if [a or b for a, b in zip(flags, after, strict=True)] == flags:
+                break
+            flags = [a or b for a, b in zip(flags, after, strict=True)]
+        if test is not None and any(_batched_results(test, [*assumed, *captures])):
+            raise NotPushed("a loop whose end depends on the item")
+
+        def entries(carry: Sequence[Any]) -> list[Entry]:
+            pairs = zip(carry, flags, node.outputs, strict=True)
+            return [
+                *[Item(x, facts(v.type)[0], flag, False, facts(v.type)[3]) for x, flag, v in pairs],
+                *captures,
+            ]
+
+        def trip(*args: Any) -> Any:
+            given = [Item(x, *facts(v.type)) for x, v in zip(args[:first], body.params, strict=False)]
+            given += entries(args[first:])
+            found = self.run(body.nodes, body.results, dict(zip(body.params, given, strict=True)))
+            after = [
+                self.spread(x, flag, v.type) for x, flag, v in zip(found, flags, node.outputs, strict=True)
+            ]
+            return after[0] if count == 1 else tuple(after)
+
+        def asked(*carry: Any) -> Any:
+            assert test is not None
+            (answer,) = self.run(
+                test.nodes, test.results, dict(zip(test.params, entries(carry), strict=True))
+            )
+            return answer.value
+
+        carry = tuple(
+            self.spread(x, flag, v.type) for x, flag, v in zip(start, flags, node.outputs, strict=True)
+        )
+        if node.op == "while":
+            made = while_loop(asked, trip, carry)
+        else:
+            made = for_loop(inputs[0].value, trip, carry, asked if test is not None else None)
+        return self.outputs((made,) if count == 1 else made, flags, node)
+
+    def outputs(self, made: Sequence[Any], flags: Sequence[bool], node: Node) -> list[Entry]:
+        """The outputs of a node with regions."""
+        found = []
+        for x, flag, v in zip(made, flags, node.outputs, strict=True):
+            shape, _, turned, kind = facts(v.type)
+            found.append(Item(x, shape, flag, turned or len(shape) > 1, kind))
+        return found
+
+    def spread(self, x: Entry, wanted: bool, t: Type) -> Any:
+        """The value of an entry; the same for each item, where a value for each is wanted."""
+        if wanted and (not isinstance(t, ArrayType) or t.shape is None or not isinstance(x, Item)):
+            raise NotPushed(f"a value of type {t} that differs from item to item")
+        if not wanted or x.batched:
+            return value_of(x)
+        n = self.count if isinstance(self.count, int) else None
+        assert isinstance(t, ArrayType) and t.shape is not None
+        return at_run_time(repeated, [x.value, self.count], ArrayType(t.dtype, (n, *t.shape)))
+
+
+def _needed(nodes: Sequence[Node], results: Sequence[Operand]) -> list[Node]:
+    """The nodes without containers that nobody looks at any more."""
+    used, kept = set(results), []
+    for node in reversed(nodes):
+        if node.op not in _CONTAINERS or any(v in used for v in node.outputs):
+            kept.append(node)
+            used.update(node.inputs)
+    return kept[::-1]
+
+
+def repeated(x: Any, count: int) -> Any:
+    """An array with `x` for each item."""
+    return np.repeat(np.asarray(x)[None], count, axis=0)
+
+
+def item_by_item(
+    run: Any, flags: tuple[bool, ...], names: tuple[str, ...], count: int, *operands: Any
+) -> Any:
+    """`run` of each item of the operands that have one each, stacked."""
+    made = []
+    for k in range(count):
+        each = [x[k] if flag else x for x, flag in zip(operands, flags, strict=True)]
+        made.append(
+            run(
+                *each[: len(each) - len(names)],
+                **dict(zip(names, each[len(each) - len(names) :], strict=True)),
+            )
+        )
+    return np.stack(made)
+
+
+def batched(x: Entry) -> bool:
+    """Whether there is a value for each item in an entry."""
+    return any(map(batched, x)) if isinstance(x, (tuple, list)) else x.batched
+
+
+def value_of(x: Entry) -> Any:
+    """The value of an entry that all items share, or of one item's array."""
+    if isinstance(x, Item):
+        return x.value
+    return tuple(map(value_of, x)) if type(x) is tuple else list(map(value_of, x))
+
+
+def _items(entries: Sequence[Entry]) -> list[Item]:
+    return [y for x in entries for y in (_items(x) if isinstance(x, (tuple, list)) else [x])]
+
+
+def facts(t: Type) -> tuple[tuple[int | None, ...], bool, bool, str]:
+    """The shape of one item, batched, turned, and the kind, as `Item` takes them."""
+    if isinstance(t, ArrayType) and t.shape is not None:
+        return t.shape, False, len(t.shape) > 1, t.dtype.kind
+    return (), False, False, "f" if isinstance(t, WeakType) else ""
+
+
+def _pure(node: Node, trace: Trace) -> bool:
+    """Whether a node does nothing but compute, in its regions too."""
+    if any(region.diverges for region in node.regions):
+        return False
+    if node.op in (*_LOOPS, "cond"):
+        known = node.op == "while" or isinstance(node.inputs[0].type, (ArrayType, WeakType, StaticType))
+        known = known or getattr(node.inputs[0].type, "cls", None) is range
+        return known and all(_pure(n, trace) for region in node.regions for n in region.nodes)
+    if getattr(node.outputs[0].type if node.outputs else None, "cls", None) is range:
+        return True
+    return effect_of(node, trace.table) == PURE
+
+
+def _batched_results(graph: Graph, inputs: Sequence[Entry]) -> list[bool]:
+    """Which results of a region differ from item to item."""
+    known: dict[Value, bool] = dict(zip(graph.params, map(batched, inputs), strict=True))
+    for node in graph.nodes:
+        flag = any(known.get(x, False) for x in node.inputs if isinstance(x, Value))
+        known.update(dict.fromkeys(node.outputs, flag))
+    return [known.get(x, False) if isinstance(x, Value) else False for x in graph.results]
+
+
+__all__ = ["NotPushed", "Pusher", "facts"]

@@ -1,0 +1,319 @@
+"""`ag.vmap` beside the results of the items one by one, stacked: bit for bit, together or not."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import autograph as ag
+
+RNG = np.random.default_rng(0)
+ROWS, CUBES, W = RNG.normal(size=(7, 4)), RNG.normal(size=(7, 4, 3)), RNG.normal(size=(4, 5))
+F32, INTS, SCALARS = ROWS.astype(np.float32), RNG.integers(1, 9, (7, 4)), RNG.normal(size=7)
+SQUARES = RNG.normal(size=(7, 3, 3)) + 3 * np.eye(3)
+INDEX, SHARED = np.arange(7) % 4, np.arange(4.0)
+scale = 2.0
+
+
+def arithmetic(x):
+    return (x * 2 + 1) / (x - 0.5), -x, abs(x), x > 0, x**2, x**2.5
+
+
+def of_scalars(x):
+    return x * 2 + 1, x**3, np.exp(x), np.maximum(x, 0)
+
+
+def of_ints(x):
+    return x // 2, x % 3, x << 1, ~x, x & 3, x / 2, x**2, x * np.int8(2)
+
+
+def broadcasting(x, w):
+    return x + w[:, None], x[:, None] * x, w - x.sum(), (x * w[0]).astype(np.float32)
+
+
+def reductions(x):
+    return x.sum(), x.mean(), x.std(), x.max(), x.argmin(), x.prod(), (x > 0).any(), x.sum(keepdims=True)
+
+
+def reductions_of_matrices(x):
+    return x.sum(), x.sum(axis=0), x.sum(axis=-1), x.mean(axis=(0, 1)), x.max(axis=1, keepdims=True), x.var()
+
+
+def of_turned(x):
+    y = x.T + 1
+    return y.sum(), y.sum(axis=0), y.reshape(-1), y[:, 1:].sum(), y.mean(axis=1), np.transpose(y).max()
+
+
+def products(x, w):
+    return x @ w, x @ x, w.T @ x, np.matmul(x, w), np.dot(x, w), np.outer(x, x)
+
+
+def matrices(x, w):
+    return x.T @ w, x.T @ x, x @ x[0], w[:3].T @ x[0], x[0] @ x.T, np.einsum("ij,ij->i", x, x)
+
+
+def items(x):
+    return x[0], x[-1], x[1:3], x[::-1], x[..., 0], x[None]
+
+
+def picked(x, i):
+    return x[i], x[i - 1], SHARED[i]
+
+
+def shapes(x):
+    flat = x.reshape(-1)
+    return (
+        flat,
+        x.reshape(2, 6),
+        x.ravel(),
+        x.flatten(),
+        x.T,
+        np.transpose(x, (1, 0)),
+        x.shape,
+        x.size,
+        x.ndim,
+    )
+
+
+def joins(x, w):
+    return (
+        np.concatenate([x, w]),
+        np.stack((x, w), axis=1),
+        np.array([x[0], x[1]]),
+        np.concatenate((x[None], x[None]), 1),
+    )
+
+
+def ordered(x):
+    return np.sort(x), np.argsort(x), np.cumsum(x), np.flip(x), np.where(x > 0, x, 0.0), np.clip(x, -1, 1)
+
+
+def linear_algebra(m):
+    return np.linalg.inv(m), np.linalg.det(m), np.linalg.solve(m, m[0]), np.linalg.norm(m), np.trace(m)
+
+
+def unrolled(x):
+    for _ in range(3):
+        x = x * 0.5 + scale
+    return x
+
+
+def staged(x, w):
+    h = np.zeros(4)
+    for k in range(40):
+        h = np.tanh(h + x * 0.1) + w[k % 4]
+    return h, h.sum()
+
+
+def counted(x, n):
+    while n > 0:
+        x = x * 0.5
+        n = n - 1
+    return x
+
+
+def shared_branch(x, flag):
+    if flag:
+        y = x + 1
+    else:
+        y = np.zeros(4)
+    return y
+
+
+def tree(data):
+    return {"sum": data["a"] + data["b"][0], "pair": (data["b"][1], [data["a"]])}
+
+
+def constant(x):
+    return 1, 2.5, np.ones(3), x
+
+
+TOGETHER = [
+    (arithmetic, (ROWS,), 0),
+    (arithmetic, (F32,), 0),
+    (of_scalars, (SCALARS,), 0),
+    (of_scalars, (SCALARS.astype(np.float32),), 0),
+    (of_ints, (INTS,), 0),
+    (broadcasting, (ROWS, SHARED), (0, None)),
+    (broadcasting, (ROWS, ROWS), 0),
+    (reductions, (ROWS,), 0),
+    (reductions, (F32,), 0),
+    (reductions, (CUBES[:, :, 0],), 0),
+    (reductions, (ROWS.T,), 1),
+    (reductions_of_matrices, (CUBES,), 0),
+    (of_turned, (CUBES,), 0),
+    (reductions_of_matrices, (CUBES,), 1),
+    (products, (ROWS, W), (0, None)),
+    (matrices, (CUBES, W), (0, None)),
+    (matrices, (CUBES, RNG.normal(size=(7, 4, 5))), 0),
+    (items, (ROWS,), 0),
+    (picked, (ROWS, INDEX), 0),
+    (picked, (SHARED, INDEX), (None, 0)),
+    (shapes, (CUBES,), 0),
+    (joins, (ROWS, ROWS + 1), 0),
+    (joins, (ROWS, SHARED), (0, None)),
+    (ordered, (ROWS,), 0),
+    (linear_algebra, (SQUARES,), 0),
+    (unrolled, (ROWS,), 0),
+    (staged, (ROWS, SHARED), (0, None)),
+    (counted, (ROWS, np.int64(5)), (0, None)),
+    (shared_branch, (ROWS, np.bool_(True)), (0, None)),
+    (shared_branch, (ROWS, np.bool_(False)), (0, None)),
+    (tree, ({"a": ROWS, "b": (ROWS, INTS)},), 0),
+    (constant, (ROWS,), 0),
+    (lambda x: x + SHARED, (ROWS[:0],), 0),
+]
+
+
+def own_branch(x):
+    if x.sum() > 0:
+        return x * 2
+    return -x
+
+
+def own_trips(n):
+    count = 0
+    while n != 1:
+        n = n // 2 if n % 2 == 0 else 3 * n + 1
+        count += 1
+    return count
+
+
+def writes(x):
+    y = x.copy()
+    y[0] = 7
+    return y
+
+
+def running(x):
+    total = 0.0
+    for v in x:
+        total = total + v
+    return total
+
+
+def python_floats(x):
+    return math.sqrt(abs(float(x[0])))
+
+
+ONE_BY_ONE = [
+    (lambda x: x[[0, 2]], (ROWS,), 0),
+    (own_branch, (ROWS,), 0),
+    (own_trips, (np.arange(1, 20),), 0),
+    (writes, (ROWS,), 0),
+    (running, (ROWS,), 0),
+    (python_floats, (ROWS,), 0),
+]
+
+
+def one_by_one(f, args, in_axes):
+    axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
+    first = next(x for x, a in zip(args, axes, strict=True) if a is not None)
+    leaf, axis = first["a"] if isinstance(first, dict) else first, next(a for a in axes if a is not None)
+
+    def row(x, k, a):
+        if isinstance(x, dict):
+            return {name: row(v, k, a) for name, v in x.items()}
+        if isinstance(x, tuple):
+            return tuple(row(v, k, a) for v in x)
+        return np.moveaxis(x, a, 0)[k] if a is not None else x
+
+    return [f(*(row(x, k, a) for x, a in zip(args, axes, strict=True))) for k in range(leaf.shape[axis])]
+
+
+def stacked(results):
+    first = results[0]
+    if isinstance(first, (tuple, list)):
+        return type(first)(stacked([r[k] for r in results]) for k in range(len(first)))
+    if isinstance(first, dict):
+        return {k: stacked([r[k] for r in results]) for k in first}
+    return np.stack(results)
+
+
+def same(got, expected):
+    if isinstance(expected, (tuple, list)):
+        return type(got) is type(expected) and len(got) == len(expected) and all(map(same, got, expected))
+    if isinstance(expected, dict):
+        return list(got) == list(expected) and all(same(got[k], expected[k]) for k in expected)
+    return (
+        got.dtype == expected.dtype
+        and got.shape == expected.shape
+        and np.array_equal(got, expected, equal_nan=True)
+    )
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("f,args,axes", TOGETHER, ids=lambda x: getattr(x, "__name__", None))
+def test_together(f, args, axes):
+    v = ag.vmap(f, in_axes=axes)
+    rows = one_by_one(f, args, axes)
+    for call in (v, v, ag.function(lambda *a: v(*a))):
+        got = call(*args)
+        assert same(got, stacked(rows)) if rows else got.shape == (0, 4)
+        assert v.not_together == ""
+    assert v._compiled.traces[0].plain is None, v._compiled.traces[0].plain
+
+
+@pytest.mark.parametrize("f,args,axes", ONE_BY_ONE, ids=lambda x: getattr(x, "__name__", None))
+def test_one_by_one(f, args, axes):
+    v = ag.vmap(f, in_axes=axes)
+    for call in (v, ag.function(lambda *a: v(*a))):
+        assert same(call(*args), stacked(one_by_one(f, args, axes)))
+    assert v.not_together
+
+
+def test_axes_of_trees_and_results():
+    def f(data, k):
+        return data["x"] * k, data["y"].sum()
+
+    data = {"x": ROWS, "y": CUBES.transpose(1, 0, 2)}
+    v = ag.vmap(f, in_axes=({"x": 0, "y": 1}, None), out_axes=(1, 0))
+    scaled, sums = v(data, 2.0)
+    assert np.array_equal(scaled, ROWS.T * 2) and np.array_equal(sums, [CUBES[k].sum() for k in range(7)])
+    only = ag.vmap(f, in_axes=({"x": 0, "y": None}, None))({"x": ROWS, "y": SHARED}, 3.0)
+    assert np.array_equal(only[1], np.full(7, SHARED.sum()))
+
+
+def test_nested():
+    pairs = ag.vmap(ag.vmap(lambda a, b: a @ b, in_axes=(None, 0)), in_axes=(0, None))
+    expected = np.array([[a @ b for b in ROWS] for a in ROWS])
+    assert np.array_equal(pairs(ROWS, ROWS), expected)
+    inside = ag.function(lambda a, b: pairs(a, b))
+    assert np.array_equal(inside(ROWS, ROWS), expected) and "for " not in inside.plan_source
+    deep = ag.vmap(ag.vmap(ag.vmap(lambda v: v * 2 if v > 0 else v)))
+    assert np.array_equal(deep(CUBES), np.where(CUBES > 0, CUBES * 2, CUBES))
+
+
+def test_sizes_may_change():
+    v = ag.vmap(lambda row: row / row.sum())
+    for n in range(1, 6):
+        x = RNG.normal(size=(n, 4))
+        assert np.array_equal(v(x), np.stack([row / row.sum() for row in x]))
+    assert len(v._compiled.traces) <= 2
+
+
+def test_keywords_and_refusals():
+    assert np.array_equal(ag.vmap(lambda row, k: row * k)(ROWS, k=SCALARS), ROWS * SCALARS[:, None])
+    for bad, text in [
+        (lambda: ag.vmap(own_branch, in_axes=(0, 0))(ROWS), "in_axes has 2 entries for 1 arguments"),
+        (lambda: ag.vmap(broadcasting)(ROWS, ROWS[:3]), "different lengths"),
+        (lambda: ag.vmap(tree, in_axes=({"a": 0},))({"a": ROWS, "b": (ROWS, ROWS)}), "axes of structure"),
+    ]:
+        with pytest.raises(ValueError, match=text):
+            bad()
+
+
+def test_gradients_through():
+    def loss(x, w):
+        return (ag.vmap(lambda row, v: np.tanh(row @ v), in_axes=(0, None))(x, w) ** 2).sum()
+
+    def plain(x, w):
+        return (np.stack([np.tanh(row @ w) for row in x]) ** 2).sum()
+
+    expected = ag.grad(plain, argnums=1)(ROWS, W)
+    for f in (loss, ag.function(loss)):
+        assert np.allclose(ag.grad(f, argnums=1)(ROWS, W), expected, rtol=1e-13)
+    per_example = ag.vmap(ag.grad(lambda row: (row**2).sum()))(ROWS)
+    assert np.array_equal(per_example, 2 * ROWS)
