@@ -31,7 +31,10 @@ _BOOLS: dict[str, bool] = {
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """One row: name, type, default, environment variable, what it does, which numbers or words it takes."""
+    """One row: name, type, default, environment variable, what it does, which numbers or words it takes.
+
+    free: any text will do.
+    """
 
     name: str
     type: type
@@ -40,9 +43,12 @@ class Setting:
     doc: str
     least: int = 0
     choices: tuple[str, ...] = ()
+    free: bool = False
 
     def valid(self) -> str:
         """All valid values, in words."""
+        if self.free:
+            return "a text"
         if self.choices:
             return "one of " + ", ".join(map(repr, self.choices))
         return "True or False" if self.type is bool else f"an integer, {self.least} or more"
@@ -53,7 +59,7 @@ class Setting:
             return value
         if self.type is int and type(value) is int and value >= self.least:
             return value
-        if isinstance(value, str) and value in self.choices:
+        if isinstance(value, str) and (self.free or value in self.choices):
             return value
         raise ValueError(
             message(
@@ -65,6 +71,8 @@ class Setting:
 
     def parse(self, text: str) -> Scalar:
         """The value that the environment variable's text stands for; ValueError if none."""
+        if self.free:
+            return text
         word = text.strip().lower()
         if self.type is bool and word in _BOOLS:
             return _BOOLS[word]
@@ -127,6 +135,39 @@ TABLE: tuple[Setting, ...] = (
         "Whether graphs run as native code: where that is likely to pay, never, or wherever possible.",
         choices=("auto", "numpy", "native"),
     ),
+    Setting(
+        "math",
+        str,
+        "fast",
+        "AUTOGRAPH_MATH",
+        "Whether native code computes exp, log, sin and their like by polynomials (within 4 units in the last"
+        " place) or by NumPy's own loops, bit for bit.",
+        choices=("fast", "exact"),
+    ),
+    Setting(
+        "compile",
+        str,
+        "background",
+        "AUTOGRAPH_COMPILE",
+        "Whether calls wait for native code, or run without it until it is there (loops always wait).",
+        choices=("background", "now"),
+    ),
+    Setting(
+        "cache_dir",
+        str,
+        "",
+        "AUTOGRAPH_CACHE_DIR",
+        "The folder that keeps native code between processes: a path; empty for the user's cache folder, off for none.",
+        free=True,
+    ),
+    Setting(
+        "cache_megabytes",
+        int,
+        64,
+        "AUTOGRAPH_CACHE_MEGABYTES",
+        "How big that folder may get; what was used least recently is deleted.",
+        least=1,
+    ),
 )
 _ROWS: dict[str, Setting] = {row.name: row for row in TABLE}
 
@@ -140,6 +181,10 @@ class Settings:
     warn_after_retraces: int
     strict: bool
     executor: str
+    math: str
+    compile: str
+    cache_dir: str
+    cache_megabytes: int
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         for row in TABLE:
@@ -185,6 +230,14 @@ def table_text() -> str:
         lines.append(f"{row.name} = {getattr(settings, row.name)!r}  (default {row.default!r}, {row.env})")
         lines.append(f"    {row.doc}  Valid: {row.valid()}.")
     return "\n".join(lines)
+
+
+def user_cache() -> str:
+    """Where this user's programs keep what only saves time."""
+    home = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(home):
+        home = os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(home, "autograph")
 
 
 settings = Settings(os.environ)

@@ -61,7 +61,7 @@ def module(kernel: Kernel, in_order: bool) -> str:
     """The text of the module: the kernel, and `@entry(self, args, nargs)` for METH_FASTCALL."""
     writer = _Entry(kernel, in_order)
     body = writer.body()
-    externals = sorted({*OBJECTS, *kernel.objects, *writer.used})
+    externals = sorted({*OBJECTS, *kernel.objects, *kernel.addresses, *writer.used})
     lines = [f"@{name} = external global i8" for name in externals]
     declared = [*DECLARATIONS.strip().splitlines(), *kernel.declarations, *writer.e.declarations]
     weights = '!0 = !{!"branch_weights", i32 1, i32 1048576}'
@@ -374,7 +374,7 @@ class _Entry:
 
 def symbols(kernel: Kernel) -> dict[str, int]:
     """The addresses that the module refers to, but for the three callables around it."""
-    return abi.symbols() | {name: id(value) for name, value in kernel.objects.items()}
+    return abi.symbols() | kernel.addresses | {name: id(value) for name, value in kernel.objects.items()}
 
 
 __all__ = ["module", "np", "symbols"]

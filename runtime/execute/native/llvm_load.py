@@ -2,24 +2,33 @@
 
 In: the text of a module and the addresses it refers to.  Out: `Code`, whose `entry` is a built-in function
 that Python calls without any wrapper.  What always holds: the machine code lives as long as the function
-made of it; llvmlite is imported when the first module is compiled.
+made of it; llvmlite is loaded when the first module is compiled, and not where the disk has the object code.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import dataclasses
 import functools
 import importlib
+import importlib.util
+import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from runtime.execute.native import link, object_cache
 from runtime.execute.native.kinds import Unlowered
 
 REFUSED = "LLVM does not accept the code"
-_LOCK = threading.Lock()
+OLDEST = (0, 45)
+TRIPLE = "x86_64-unknown-linux-gnu"
 _FASTCALL = 0x80
+# Held while LLVM works.  A fork waits for it: the child would never get what the compiling thread holds.
+# A finalizer that runs meanwhile may call a function that is compiled then, so the lock lets its owner in.
+_LOCK = threading.RLock()
+os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release)
 
 
 class _MethodDef(ctypes.Structure):
@@ -35,9 +44,10 @@ class _MethodDef(ctypes.Structure):
 
 @dataclasses.dataclass(frozen=True)
 class Code:
-    """entry: the function.  enabled, calls, bails: the module's variables."""
+    """entry: the function.  image: what it is made of.  enabled, calls, bails: the module's variables."""
 
     entry: Callable[..., Any]
+    image: link.Image
     enabled: ctypes.c_int32
     calls: ctypes.c_int64
     bails: ctypes.c_int64
@@ -47,7 +57,11 @@ class Code:
 def missing() -> str:
     """Why nothing can be compiled here; empty if it can."""
     try:
-        _new_machine(_binding())
+        if importlib.util.find_spec("llvmlite") is None:
+            return "llvmlite is not installed"
+        found = object_cache.compiler_version()
+        if tuple(int(part) for part in found.split(".")[:2]) < OLDEST:
+            return f"llvmlite {found} is too old: it must be {'.'.join(map(str, OLDEST))} or newer"
     except Exception as error:  # an import can fail in any way, a broken installation included
         return f"llvmlite can't be used ({type(error).__name__}: {error})"
     return ""
@@ -56,16 +70,25 @@ def missing() -> str:
 @functools.cache
 def _binding() -> Any:
     """llvmlite's binding, ready for this processor."""
-    binding = importlib.import_module("llvmlite.binding")
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()
+    try:
+        binding = importlib.import_module("llvmlite.binding")
+        binding.initialize_native_target()
+        binding.initialize_native_asmprinter()
+    except Exception as error:
+        raise Unlowered(f"llvmlite can't be used ({type(error).__name__}: {error})") from error
     return binding
 
 
-def _new_machine(binding: Any) -> Any:
-    """A target machine for this processor; each engine owns, and ends, its own."""
-    return binding.Target.from_default_triple().create_target_machine(
-        cpu=binding.get_host_cpu_name(), features=binding.get_host_cpu_features().flatten(), opt=2, jit=True
+@functools.cache
+def _machine() -> Any:
+    """The target machine for this processor."""
+    binding = _binding()
+    return binding.Target.from_triple(TRIPLE).create_target_machine(
+        cpu=binding.get_host_cpu_name(),
+        features=binding.get_host_cpu_features().flatten(),
+        opt=2,
+        reloc="pic",
+        codemodel="small",
     )
 
 
@@ -74,43 +97,63 @@ def compile_module(text: str, addresses: Mapping[str, int], name: str, keep: tup
 
     keep: what must live as long as the code.
     """
+    image = link.load(object_code(text), addresses)
+    entry = _builtin(name, image.address("entry"), (image.memory, *keep))
+    return Code(
+        entry,
+        image,
+        image.variable(ctypes.c_int32, "enabled"),
+        image.variable(ctypes.c_int64, "calls"),
+        image.variable(ctypes.c_int64, "bails"),
+    )
+
+
+def object_code(text: str) -> bytes:
+    """The object file of a module: from the disk, or compiled now."""
+    name = object_cache.name_of(text)
+    found = object_cache.find(name)
+    if found is None:
+        found = _compiled(text)
+        object_cache.store(name, found)
+    return found
+
+
+def _compiled(text: str) -> bytes:
     with _LOCK:
-        binding = _binding()
-        for symbol, address in addresses.items():
-            binding.add_symbol(symbol, address)
-        engine = binding.create_mcjit_compiler(binding.parse_assembly(""), _new_machine(binding))
-        engine.add_object_file(binding.ObjectFileRef.from_data(_object_code(binding, text)))
-        engine.finalize_object()
-
-        def variable(kind: Any, symbol: str) -> Any:
-            return kind.from_address(engine.get_global_value_address(symbol))
-
-        entry = _builtin(name, engine.get_function_address("entry"), (engine, *keep))
-        return Code(
-            entry,
-            variable(ctypes.c_int32, "enabled"),
-            variable(ctypes.c_int64, "calls"),
-            variable(ctypes.c_int64, "bails"),
-        )
+        binding, machine = _binding(), _machine()
+        with contextlib.ExitStack() as after:  # LLVM wants its things back in the reverse order
+            context = after.enter_context(binding.create_context())
+            try:
+                module = after.enter_context(binding.parse_assembly(text, context))
+                module.verify()
+            except RuntimeError as error:
+                raise Unlowered(f"{REFUSED}: {error}") from error
+            module.triple = TRIPLE
+            module.data_layout = _layout()
+            with _passes() as (passes, manager):
+                manager.run(module, passes)
+            code: bytes = machine.emit_object(module)
+            return code
 
 
-def _object_code(binding: Any, text: str) -> bytes:
-    """The machine code of a module as an object file, which is far smaller than the module."""
-    machine = _new_machine(binding)
-    try:
-        module = binding.parse_assembly(text)
-        module.verify()
-    except RuntimeError as error:
-        raise Unlowered(f"{REFUSED}: {error}") from error
-    module.triple = machine.triple
-    module.data_layout = str(machine.target_data)
-    options = binding.PipelineTuningOptions(speed_level=2)
-    # LLVM's own vectoriser has ended a process on a failed assertion of its own (LLVM 22.1).
-    options.loop_vectorization = options.slp_vectorization = False
-    passes = binding.create_pass_builder(machine, options)
-    passes.getModulePassManager().run(module, passes)
-    code: bytes = machine.emit_object(module)
-    return code
+@functools.cache
+def _layout() -> str:
+    with _machine().target_data as data:
+        return str(data)
+
+
+@contextlib.contextmanager
+def _passes() -> Iterator[tuple[Any, Any]]:
+    """The passes over a module, and their manager."""
+    binding = _binding()
+    with binding.PipelineTuningOptions(speed_level=2) as options:
+        # LLVM's own vectoriser has ended a process on a failed assertion of its own (LLVM 22.1).
+        options.loop_vectorization = options.slp_vectorization = False
+        with (
+            binding.create_pass_builder(_machine(), options) as passes,
+            passes.getModulePassManager() as all_,
+        ):
+            yield passes, all_
 
 
 def _builtin(name: str, address: int, keep: tuple[Any, ...]) -> Callable[..., Any]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -14,13 +16,15 @@ from runtime.execute.native.values import Num, Tup, Val
 @dataclasses.dataclass
 class State:
     """e: the code.  depth: loops around.  written: parameters whose memory is written to.  owned: how many
-    arrays the code may make.  objects: Python objects that the code refers to, by symbol."""
+    arrays the code may make.  objects: Python objects that the code refers to, by symbol.  addresses: other
+    places outside that it refers to."""
 
     e: Emitter
     depth: int = 0
     written: set[int] = dataclasses.field(default_factory=set)
     owned: int = 0
     objects: dict[str, object] = dataclasses.field(default_factory=dict)
+    addresses: dict[str, int] = dataclasses.field(default_factory=dict)
 
     def symbol(self, value: object) -> str:
         """The symbol of a Python object, which lives as long as the code."""
@@ -32,6 +36,24 @@ class State:
             )
         self.objects[name] = value
         return f"@{name}"
+
+    def address(self, name: str, at: int) -> str:
+        """A place outside as an operand; the text never holds the number, which is another in each process.
+
+        name: says what is there, so that equal texts mean equal code.
+        """
+        if not at:
+            return "null"
+        if self.addresses.setdefault(f"autograph_{name}", at) != at:
+            raise ValueError(f"two places are named {name}")
+        return f"@autograph_{name}"
+
+    def loop(
+        self, ufunc: np.ufunc, dtypes: Sequence[np.dtype[Any]], found: tuple[int, int]
+    ) -> tuple[str, str]:
+        """A ufunc's inner loop and its data as operands."""
+        name = "_".join([ufunc.__name__, *(str(dtype.num) for dtype in dtypes)])
+        return self.address(f"loop_{name}", found[0]), self.address(f"data_{name}", found[1])
 
 
 def numbers(x: Val) -> list[Num]:
