@@ -27,8 +27,8 @@ TRIPLE = "x86_64-unknown-linux-gnu"
 _FASTCALL = 0x80
 # Held while LLVM works.  A fork waits for it: the child would never get what the compiling thread holds.
 # A finalizer that runs meanwhile may call a function that is compiled then, so the lock lets its owner in.
-_LOCK = threading.RLock()
-os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release)
+LOCK = threading.RLock()
+os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK.release)
 
 
 class _MethodDef(ctypes.Structure):
@@ -119,7 +119,7 @@ def object_code(text: str) -> bytes:
 
 
 def _compiled(text: str) -> bytes:
-    with _LOCK:
+    with LOCK:
         binding, machine = _binding(), _machine()
         with contextlib.ExitStack() as after:  # LLVM wants its things back in the reverse order
             context = after.enter_context(binding.create_context())
