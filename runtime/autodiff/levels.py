@@ -20,6 +20,7 @@ import numpy as np
 
 from runtime.errors import GradientError, Span
 from runtime.execute.traceback import place_of
+from runtime.gate import GATE
 from runtime.ir.opdef import OpDef
 from runtime.ops.adjoint import EACH, Composite, Rule, fit
 from runtime.places import frames, span_of
@@ -99,12 +100,14 @@ class Level:
     def __enter__(self) -> Level:
         if not _state.open:
             self.surface.begin()
+            GATE.shut()
         _state.open += 1
         return self
 
     def __exit__(self, *_: object) -> None:
         _state.open -= 1
         if not _state.open:
+            GATE.open()
             self.surface.end()
             _state.__dict__.pop("snapshots", None)
         self.closed = True

@@ -13,13 +13,13 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
-import itertools
 import pickle
 import sys
 import threading
 import time
 import types
 import warnings
+import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
 
@@ -40,7 +40,9 @@ from runtime.function.accounts import (
     retrace_reason,
 )
 from runtime.function.concrete import ConcreteFunction
+from runtime.function.direct import Direct
 from runtime.function.dispatch import MISS, Entry, compile_entry
+from runtime.function.eager import MODE
 from runtime.function.pickles import by_value, cloud, found_as, found_as_plain, remade, source_file
 from runtime.function.promises import Promise, kept_promise, placed
 from runtime.function.records import TraceRecord, generalise
@@ -83,33 +85,20 @@ class Tracer(Protocol):
         """The graph of this call."""
 
 
-class _Mode:
-    """Whether all calls go to the Python functions."""
-
-    eager = False
-
-
-def run_functions_eagerly(eager: bool) -> None:
-    """Let all calls go to the plain Python functions (True), or to their traces again (False)."""
-    _Mode.eager = bool(eager)
-
-
-def functions_run_eagerly() -> bool:
-    """What `run_functions_eagerly` was last told."""
-    return _Mode.eager
-
-
-def executing_eagerly() -> bool:
-    """Whether values are real here: True unless a function is being traced in this thread."""
-    return active() is None
-
-
 def call_plainly(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What a call inside another trace does where nothing better was injected."""
     return function(*args, **kwargs)
 
 
-class PolymorphicFunction(Generic[P, R]):
+def _swap(function: weakref.ref[PolymorphicFunction[..., Any]], entry: Entry, run: Callable[..., Any]) -> None:
+    """Let a trace be run by `run` from now on; any thread may say so."""
+    entry.__globals__["run"] = run  # type: ignore[attr-defined]
+    alive = function()
+    if alive is not None:
+        alive._swapped()
+
+
+class PolymorphicFunction(Direct, Generic[P, R]):
     """A Python function, its traces, and the dispatch between them.
 
     python_function: the function as the user wrote it.
@@ -123,6 +112,8 @@ class PolymorphicFunction(Generic[P, R]):
         dispatches to the traces.
     """
 
+    __slots__ = ()
+
     def __init__(
         self,
         python_function: Callable[P, R],
@@ -134,6 +125,7 @@ class PolymorphicFunction(Generic[P, R]):
         strict: bool | None = None,
         around: Around | None = None,
     ) -> None:
+        super().__init__()
         functools.update_wrapper(self, python_function)
         self._python: Callable[..., Any] = python_function
         self._trace_call, self._inline = trace, inline
@@ -142,7 +134,6 @@ class PolymorphicFunction(Generic[P, R]):
         self._input_signature = _named(input_signature, self._binder)
         self._reduce_retracing, self._strict = reduce_retracing, strict
         self._lock = threading.RLock()
-        self._tick = itertools.count(1)
         self._groups: dict[Hashable, list[TraceRecord]] = {}
         self._history: list[TraceRecord] = []
         self._classes: Mapping[tuple[Any, ...], Sequence[TraceRecord]] = {}
@@ -163,7 +154,7 @@ class PolymorphicFunction(Generic[P, R]):
         if active() is not None or recording():
             return self._inline(self._python, args, kwargs)  # type: ignore[no-any-return]
         try:
-            if _Mode.eager:
+            if MODE.eager:
                 return self._python(*args, **kwargs)  # type: ignore[no-any-return]
             for entry in self._entries:
                 result = entry(args, kwargs)
@@ -209,6 +200,9 @@ class PolymorphicFunction(Generic[P, R]):
         bound = self._binder.bind(args, kwargs)
         if bound is None:  # Python itself says what is wrong with the arguments
             return self._python(*args, **kwargs)
+        if self._note_form(args, kwargs):
+            with self._lock:
+                self._rebuild()
         result = self._by_class(bound.positional, bound.keywords)
         if result is not MISS:
             return result
@@ -221,7 +215,7 @@ class PolymorphicFunction(Generic[P, R]):
         for record in self._classes.get((*map(type, args), *kwargs, *map(type, kwargs.values())), ()):
             result = record.entry(args, kwargs)
             if result is not MISS:
-                record.used = next(self._tick)
+                record.used = self._clock.tick()
                 return result
         return MISS
 
@@ -305,6 +299,8 @@ class PolymorphicFunction(Generic[P, R]):
             try:
                 concrete = self._trace(candidate, bound, guards)
                 entry = compile_entry(candidate, concrete.guards, "run({values})", run=concrete.executable)
+                if concrete.pending:
+                    concrete.when_native(functools.partial(_swap, weakref.ref(self), entry))
             except ConversionRefused as refusal:
                 if self._is_strict():
                     raise
@@ -320,9 +316,14 @@ class PolymorphicFunction(Generic[P, R]):
                     why, where = _reason(problem), getattr(problem, "span", None)
                 continue
             return TraceRecord(
-                candidate, reason, time.perf_counter() - start, concrete, None, entry, made=next(self._tick)
+                candidate, reason, time.perf_counter() - start, concrete, None, entry, made=self._clock.tick()
             )
         return self._plain_record(signature, why, time.perf_counter() - start, where, reason, guards)
+
+    def _swapped(self) -> None:
+        """Another thing runs a trace from now on: machine code has become ready."""
+        with self._lock:
+            self._rebuild()
 
     def _trace(self, signature: Signature, bound: Bound, guards: tuple[Guard, ...]) -> ConcreteFunction:
         """One trace, which has these guards too; nothing is stored."""
@@ -353,7 +354,7 @@ class PolymorphicFunction(Generic[P, R]):
         """A record that leaves its signature to plain Python."""
         entry = compile_entry(signature, guards, "python(*args, **kwargs)", python=self._python)
         return TraceRecord(
-            signature, reason, seconds, None, why, entry, made=next(self._tick), place=place, guards=guards
+            signature, reason, seconds, None, why, entry, made=self._clock.tick(), place=place, guards=guards
         )
 
     def _give_up(self, why: str) -> None:
@@ -373,6 +374,7 @@ class PolymorphicFunction(Generic[P, R]):
     def _store(self, record: TraceRecord, key: Hashable, bound: Bound) -> None:
         """Add a record; the least recently used one goes when there are too many."""
         record.classes = bound.classes
+        self._note_uses()
         while len(self._history) >= settings.cache_size:
             self._drop(min(self._history, key=lambda r: max(r.used, r.made)))
         self._accounts.append(Account(str(record.signature), record.reason, record.changes, record.plain))
@@ -403,6 +405,8 @@ class PolymorphicFunction(Generic[P, R]):
         else:
             self._inside = (self._by_class, *self._plain)
         self._entries = self._inside if self._around is None else (self._run_around,)
+        if records and self._around is None:
+            self._publish(records, bool(self._plain))
 
     def _is_strict(self) -> bool:
         return settings.strict if self._strict is None else self._strict

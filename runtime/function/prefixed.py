@@ -52,6 +52,8 @@ class PrefixedFunction(PolymorphicFunction[P, R]):
     original: the callable as the user has it.  inside, prefix, keywords: what `unwrapped` says of it.
     """
 
+    __slots__ = ()
+
     def __init__(
         self,
         original: Callable[P, R],

@@ -15,7 +15,8 @@ import pytest
 
 from runtime.config import settings
 from runtime.errors import AutographError, ConversionRefused, SignatureError, Untraceable, message
-from runtime.function.polymorphic import PolymorphicFunction, RetraceWarning, run_functions_eagerly
+from runtime.function.eager import run_functions_eagerly
+from runtime.function.polymorphic import PolymorphicFunction, RetraceWarning
 from runtime.function.spec import TensorSpec
 from runtime.trace.record import Guard, Path
 from runtime.types import StaticType

@@ -44,7 +44,8 @@ def symbols() -> dict[str, int]:
     found: dict[str, int] = {}
     api = ctypes.pythonapi
     for name in PYTHON_API:
-        found[name] = _address(getattr(api, name))
+        old = "PyObject_VectorcallDict" if name == "PyObject_Vectorcall" else name  # the same without names
+        found[name] = _address(getattr(api, name if sys.version_info >= (3, 11) else old))
     table = _array_api()
     for name, place in ARRAY_API.items():
         found[f"autograph_PyArray_{name}"] = table[place]

@@ -1,0 +1,136 @@
+"""`Direct`: what a polymorphic function needs so that machine code dispatches its calls.
+
+In: the traces of a function, each time they change.  Out: a chain in `_chain`, and the instance's class made
+the twin that is called without Python (see `layout`).  What always holds: `__call__` in Python would do the
+same with every call; a function whose calls can't be dispatched so keeps its class.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from runtime.config import settings
+from runtime.errors import GuardError
+from runtime.execute.traceback import cleaned
+from runtime.function.chains import MOST_FORMS, NO_CHECKS, Chain, Clock, Form, Runner, Shape
+from runtime.function.checks import MOST_ARGUMENTS, checks_of
+from runtime.function.layout import Slots, twin
+from runtime.function.records import TraceRecord
+from runtime.function.signature import Binder
+from runtime.lazy import Lazy
+from runtime.types import StaticType
+
+if TYPE_CHECKING:
+    from runtime.execute.native import dispatcher
+else:
+    dispatcher = Lazy("runtime.execute.native.dispatcher")
+
+
+class Direct(Slots):
+    """prefix, keywords: arguments that the function adds to those of each call."""
+
+    __slots__ = ("__dict__", "__weakref__", "_chain")
+    prefix: tuple[Any, ...] = ()
+    keywords: Mapping[str, Any] = {}
+    _binder: Binder
+    _python: Callable[..., Any]
+
+    def __init__(self) -> None:
+        self._clock = Clock()
+        self._tables: tuple[Chain, list[TraceRecord]] | None = None
+        self._forms: dict[tuple[int, tuple[str, ...]], Form] = {}
+
+    def _distrust(self, place: str) -> None:
+        """A place turned out to change in the middle of calls: it is read at run time from now on."""
+
+    def _publish(self, records: Sequence[TraceRecord], catch_all: bool) -> None:
+        """Let calls be dispatched to these traces, tried in this order; then, if `catch_all`, to Python."""
+        self._note_uses()
+        cls = type(self)
+        python = cls if "__call__" in cls.__dict__ and not _is_twin(cls) else cls.__mro__[1]
+        other = twin(python) if _allowed() else None
+        if other is None:
+            self._tables, self._chain = None, ()
+            self.__class__ = python
+            return
+        expressed = [(record, runner) for record in records if (runner := self._runner(record)) is not None]
+        runners = [runner for _, runner in expressed]
+        for runner in runners:
+            assert runner.shape is not None
+            self._add_form(*self._own_form(runner.shape))
+        if catch_all and not self.prefix and not self.keywords:
+            runners.append(Runner(None, NO_CHECKS, self._python))
+        chain = Chain(runners, [*self._forms.values()], self._clock, python.__call__, _on_error)
+        self._chain, self._tables = chain.tuple, (chain, [record for record, _ in expressed])
+        if cls is not other:
+            self._vectorcall = dispatcher.address()
+            self.__class__ = other
+
+    def _note_uses(self) -> None:
+        """Tell the records what the tables know: when each was last used."""
+        if self._tables is not None:
+            chain, records = self._tables
+            for k, record in enumerate(records):
+                record.used = max(record.used, chain.used(k))
+
+    def _runner(self, record: TraceRecord) -> Runner | None:
+        """How the dispatcher runs a trace; None where it can't say when it may."""
+        signature = record.signature
+        concrete = record.concrete
+        if record.checks is None:
+            guards = record.guards if concrete is None else concrete.guards
+            record.checks = checks_of(signature, guards) or NO_CHECKS
+        if record.checks is NO_CHECKS and (signature.types or record.guards or concrete is not None):
+            return None
+        shape = len(signature.positional), signature.keyword_names
+        if concrete is None:
+            return Runner(shape, record.checks, self._python)
+        passed = tuple(i for i, t in enumerate(signature.types) if not isinstance(t, StaticType))
+        return Runner(shape, record.checks, concrete.executable, passed)
+
+    # ------------------------------------------------------------------ ways to write a call
+    def _own_form(self, shape: Shape) -> tuple[int, tuple[str, ...]]:
+        """The usual way to write a call of this canonical shape."""
+        count, names = shape
+        return max(count - len(self.prefix), 0), tuple(name for name in names if name not in self.keywords)
+
+    def _note_form(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        """A call was written so (what the function adds included); whether that is new."""
+        if self._tables is None or any(kwargs.get(k) is not v for k, v in self.keywords.items()):
+            return False
+        names = tuple(name for name in kwargs if name not in self.keywords)
+        return self._add_form(len(args) - len(self.prefix), names)
+
+    def _add_form(self, given: int, names: Iterable[str]) -> bool:
+        """Add a way to write a call; whether it is new."""
+        names = tuple(map(sys.intern, names))
+        if (given, names) in self._forms or len(self._forms) >= MOST_FORMS:
+            return False
+        places = [(k, None) for k in range(given)]
+        args = (*[(-1, value) for value in self.prefix], *places)
+        kwargs = {name: (-1, value) for name, value in self.keywords.items()}
+        kwargs |= {name: (given + k, None) for k, name in enumerate(names)}
+        bound = self._binder.bind(args, kwargs)
+        if bound is None or len(bound.values) > MOST_ARGUMENTS:
+            return False
+        shape = len(bound.positional), tuple(bound.keywords)
+        self._forms[given, names] = Form(given, names, shape, bound.values)
+        return True
+
+
+def _is_twin(cls: type) -> bool:
+    return twin(cls.__mro__[1]) is cls
+
+
+def _allowed() -> bool:
+    """Whether machine code may dispatch calls in this process."""
+    return settings.executor != "numpy" and dispatcher.address() != 0
+
+
+def _on_error(function: Direct, error: BaseException) -> None:
+    """An error on its way out of a trace that the dispatcher ran, as `__call__` lets it out."""
+    if isinstance(error, GuardError):
+        function._distrust(error.place)
+    error.__traceback__ = cleaned(error)
