@@ -32,10 +32,9 @@ from runtime.errors import (
 )
 from runtime.function.accounts import RetraceWarning, no_new_traces
 from runtime.function.concrete import ConcreteFunction
+from runtime.function.eager import executing_eagerly, run_functions_eagerly
 from runtime.function.polymorphic import (
     PolymorphicFunction,
-    executing_eagerly,
-    run_functions_eagerly,
 )
 from runtime.function.spec import TensorSpec
 from runtime.functional import cond, for_loop, try_, while_loop, with_
