@@ -41,6 +41,7 @@ from runtime.functional import cond, for_loop, try_, while_loop, with_
 from runtime.ir.graph import Const, Graph, Node, Value
 from runtime.scans import map_fn, scan, switch_case
 from runtime.scopes import init_scope, py_function, unroll
+from runtime.tensor_array import TensorArray
 from runtime.types import (
     ArrayType,
     MaybeUnbound,
@@ -80,6 +81,7 @@ __all__ = [
     "Span",
     "StaticType",
     "TensorBoolError",
+    "TensorArray",
     "TensorSpec",
     "TraceError",
     "TupleType",

@@ -103,9 +103,7 @@ def call_known(trace: Trace, handle: Any, target: Any, args: tuple[Any, ...], kw
     """A call of a callable that is known while tracing; `handle` is its trace value."""
     if isinstance(target, types.MethodType) and _is_trace_value(target.__self__):
         return call(trace, target.__func__, (target.__self__, *args), kwargs)
-    if getattr(type(target), "runs_on_trace_values", False) or (
-        isinstance(target, types.FunctionType) and "runs_on_trace_values" in target.__dict__
-    ):
+    if _is_ours(target):
         return target(*args, **kwargs)
     special = BUILTINS.get(target) if isinstance(target, (types.BuiltinFunctionType, type)) else None
     if special is not None:
@@ -128,6 +126,14 @@ def call_known(trace: Trace, handle: Any, target: Any, args: tuple[Any, ...], kw
     if inner is not None:
         return call_function(trace, trace.constant(inner), inner, args, kwargs)
     return run_time_call(trace, handle, args, kwargs)
+
+
+def _is_ours(target: Any) -> bool:
+    """Whether a callable is made for trace values: an object, class, method or function of ours."""
+    if isinstance(target, (types.FunctionType, type)):
+        return "runs_on_trace_values" in target.__dict__
+    owner = target.__self__ if isinstance(target, types.MethodType) else target
+    return getattr(type(owner), "runs_on_trace_values", False) is True
 
 
 def _starred_call(trace: Trace, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
