@@ -1,0 +1,291 @@
+"""Items picked by arrays of indices or by a mask: read into a new array, or written in place.
+
+In: an array, a key with arrays in it, and what is written.  Out: the new array.  What always holds: every
+index is checked; where NumPy would refuse, the code leaves to the plan; of several writes to one item the
+last one counts, as for NumPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from runtime.execute.native.arrays import (
+    checked_index,
+    create,
+    fill,
+    key_parts,
+    load,
+    plus,
+    sliced,
+    store,
+    times,
+)
+from runtime.execute.native.elementwise import assigned, disjoint, is_array, materialized, where
+from runtime.execute.native.emit import Emitter
+from runtime.execute.native.kinds import Scalar, Unlowered
+from runtime.execute.native.lines import counted, located
+from runtime.execute.native.scalars import stored
+from runtime.execute.native.state import State
+from runtime.execute.native.values import Arr, Cut, Lazy, Num, Static, Val, one
+
+Visit = Callable[[Arr, Arr], None]
+Indexed = tuple[Val, str, str]  # an index or an array of them, the size of its axis and the stride
+
+
+def by_arrays(key: Val) -> bool:
+    """Whether a key picks by arrays."""
+    return any(is_array(p) for p in key_parts(key))
+
+
+class _Pick:
+    """What a key with arrays of integers picks.
+
+    indexed: the axes that are picked from.  shape: the sizes of the arrays of indices.  before, after: sizes
+    and strides of the axes that are taken as they are, or sliced.  offset: where the slices begin.
+    """
+
+    def __init__(self, state: State, a: Arr, key: Val) -> None:
+        self.state, self.array = state, a
+        self.indexed: list[Indexed] = []
+        self.shape: tuple[str, ...] = ()
+        self.before: list[tuple[str, str]] = []
+        self.after: list[tuple[str, str]] = []
+        self.offset = "0"
+        e, parts, places = state.e, key_parts(key), []
+        if len(parts) > len(a.dims) or any(isinstance(p, Static) for p in parts):
+            raise Unlowered("a key of arrays and other things than slices and numbers")
+        for axis, (size, stride) in enumerate(zip(a.dims, a.strides, strict=True)):
+            part = parts[axis] if axis < len(parts) else Cut(None, None, None)
+            if isinstance(part, Cut):
+                moved, count, step = sliced(e, part, size, stride)
+                self.offset = plus(e, self.offset, moved)
+                (self.after if places else self.before).append((count, step))
+                continue
+            if is_array(part):
+                part = materialized(state, part)
+                self.widen(e, part)
+            elif not isinstance(part, Num):
+                raise Unlowered("a key of arrays and other things than slices and numbers")
+            self.indexed.append((part, size, stride))
+            places.append(axis)
+        if places[-1] - places[0] != len(places) - 1:
+            raise Unlowered("a key with slices between arrays")
+
+    def widen(self, e: Emitter, part: Val) -> None:
+        """All arrays of indices have the same sizes."""
+        if not isinstance(part, Arr) or part.element.kind != "i":
+            raise Unlowered("a key of arrays of this dtype")
+        if not self.shape:
+            self.shape = part.dims
+        if len(part.dims) != len(self.shape) or not part.dims:
+            raise Unlowered("a key of arrays of different ranks")
+        for n, m in zip(part.dims, self.shape, strict=True):
+            if n != m:
+                if n.isdigit() and m.isdigit():
+                    raise Unlowered("a key of arrays of different sizes")
+                e.bail_if(e.op(f"icmp ne i64 {n}, {m}"))
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """The sizes of what is picked."""
+        return (*(n for n, _ in self.before), *self.shape, *(n for n, _ in self.after))
+
+    def each(self, other: Arr, visit: Visit) -> None:
+        """Visit what each group of indices picks, with the matching part of an array of the result's sizes."""
+        e, a, depth = self.state.e, self.array, len(self.before)
+        kept = [*self.before, *self.after]
+        own = [*other.strides[:depth], *other.strides[depth + len(self.shape) :]]
+
+        def loops(indices: list[str]) -> None:
+            if len(indices) < len(self.shape):
+                counted(e, "0", self.shape[len(indices)], 1, lambda k: loops([*indices, k]))
+                return
+            at = self.offset
+            for part, size, stride in self.indexed:
+                index = part
+                if isinstance(part, Arr):
+                    index = load(e, part.element, located(e, part, indices))
+                assert isinstance(index, Num)
+                at = plus(e, at, times(e, checked_index(e, index, size), stride))
+            e.flush()
+            there = "0"
+            for i, stride in zip(indices, other.strides[depth:], strict=False):
+                there = plus(e, there, times(e, i, stride))
+            dims = tuple(n for n, _ in kept)
+            picked = _part(e, a, at, dims, [s for _, s in kept])
+            visit(picked, _part(e, other, there, dims, own))
+
+        e.flush()
+        loops([])
+
+
+def _part(e: Emitter, a: Arr, offset: str, dims: Sequence[str], strides: Sequence[str]) -> Arr:
+    data = a.data if offset == "0" else e.op(f"getelementptr i8, ptr {a.data}, i64 {offset}")
+    return Arr(a.dtype, data, tuple(dims), tuple(strides), None, a.roots, a.depth, a.site, a.age)
+
+
+def get(state: State, a: Arr, key: Val) -> Val:
+    """`a[key]`."""
+    if _is_mask(key):
+        return _masked(state, a, key)
+    pick = _Pick(state, a, key)
+    made = create(state, pick.dims, a.dtype, False)
+
+    def visit(source: Arr, target: Arr) -> None:
+        _move(state, target, source)
+
+    pick.each(made, visit)
+    state.e.version += 1
+    return made
+
+
+def put(state: State, a: Arr, key: Val, value: Val) -> None:
+    """`a[key] = value`."""
+    state.written |= a.roots
+    if _is_mask(key):
+        _put_masked(state, a, key, value)
+        return
+    pick = _Pick(state, a, key)
+    if isinstance(value, Num):
+        number = stored(state.e, value, a.element)
+        # as many as the result has, without any memory: the loops only need its sizes
+        sizes = Arr(a.dtype, a.data, pick.dims, ("0",) * len(pick.dims))
+        pick.each(sizes, lambda t, _: fill(state, t, number))
+    else:
+        pick.each(_given(state, a, pick.dims, value), lambda t, x: _move(state, t, x))
+    state.e.version += 1
+
+
+def _given(state: State, a: Arr, dims: Sequence[str], value: Val) -> Arr:
+    """What is written, in the array's dtype, with the result's sizes, apart from the array."""
+    if not isinstance(value, (Arr, Lazy)):
+        raise Unlowered("an assignment of this to items picked by arrays")
+    fits = isinstance(value, Arr) and value.dims == tuple(dims) and value.element == a.element
+    if fits and isinstance(value, Arr) and disjoint(value, a):
+        return value
+    made = create(state, dims, a.dtype, False)
+    assigned(state, made, value)
+    return made
+
+
+def _move(state: State, target: Arr, source: Arr) -> None:
+    """Copy one group; the two lie apart."""
+    e = state.e
+    if target.dims:
+        assigned(state, target, source)
+    else:
+        store(e, target.element, target.data, load(e, source.element, source.data))
+        e.version += 1
+
+
+# ---------------------------------------------------------------------------------------------- masks
+def _is_mask(key: Val) -> bool:
+    return isinstance(key, (Arr, Lazy)) and _kind(key).kind == "b"
+
+
+def _kind(x: Arr | Lazy) -> Scalar:
+    return x.element if isinstance(x, Arr) else x.kind
+
+
+def _mask(state: State, a: Arr, key: Val) -> Arr:
+    """The mask in memory; its sizes are those of the first axes."""
+    mask = materialized(state, key)
+    if not mask.dims or len(mask.dims) > len(a.dims):
+        raise Unlowered("a mask of this rank")
+    for n, m in zip(mask.dims, a.dims, strict=False):
+        if n != m:
+            if n.isdigit() and m.isdigit():
+                raise Unlowered("a mask of other sizes")
+            state.e.bail_if(state.e.op(f"icmp ne i64 {n}, {m}"))
+    return mask
+
+
+def _where_true(state: State, mask: Arr, visit: Callable[[list[str]], None]) -> None:
+    """Visit the places where the mask is true, in order."""
+    e = state.e
+
+    def loops(indices: list[str]) -> None:
+        if len(indices) < len(mask.dims):
+            counted(e, "0", mask.dims[len(indices)], 1, lambda k: loops([*indices, k]))
+            return
+        yes, on = e.block("taken"), e.block("on")
+        e.branch(load(e, mask.element, located(e, mask, indices)).text, yes, on)
+        e.start(yes)
+        with e.scope():
+            visit(indices)
+            e.jump(on)
+        e.start(on)
+
+    e.flush()
+    loops([])
+
+
+def _count(state: State, mask: Arr) -> str:
+    """How many places are true."""
+    e = state.e
+    cell = e.slot("i64")
+    e.line(f"store i64 0, ptr {cell}")
+
+    def loops(indices: list[str]) -> None:
+        if len(indices) < len(mask.dims):
+            counted(e, "0", mask.dims[len(indices)], 1, lambda k: loops([*indices, k]))
+            return
+        true = load(e, mask.element, located(e, mask, indices)).text
+        _advance(e, cell, e.op(f"zext i1 {true} to i64"))
+
+    e.flush()
+    loops([])
+    return e.effect(f"load i64, ptr {cell}")
+
+
+def _advance(e: Emitter, cell: str, by: str) -> str:
+    """Add to a counter; what it was."""
+    now = e.effect(f"load i64, ptr {cell}")
+    e.line(f"store i64 {e.effect(f'add i64 {now}, {by}')}, ptr {cell}")
+    return now
+
+
+def _masked(state: State, a: Arr, key: Val) -> Arr:
+    """`a[mask]`."""
+    e, mask = state.e, _mask(state, a, key)
+    rest = len(mask.dims)
+    made = create(state, [_count(state, mask), *a.dims[rest:]], a.dtype, False)
+    cell = e.slot("i64")
+    e.line(f"store i64 0, ptr {cell}")
+
+    def visit(indices: list[str]) -> None:
+        source = _at(e, a, indices)
+        _move(state, _at(e, made, [_advance(e, cell, "1")]), source)
+
+    _where_true(state, mask, visit)
+    e.version += 1
+    return made
+
+
+def _at(e: Emitter, a: Arr, indices: Sequence[str]) -> Arr:
+    """The part of an array at indices of its first axes."""
+    offset = "0"
+    for i, stride in zip(indices, a.strides, strict=False):
+        offset = plus(e, offset, times(e, i, stride))
+    return _part(e, a, offset, a.dims[len(indices) :], a.strides[len(indices) :])
+
+
+def _put_masked(state: State, a: Arr, key: Val, value: Val) -> None:
+    """`a[mask] = value`."""
+    e = state.e
+    if isinstance(value, Num):
+        number = stored(e, value, a.element)
+        if isinstance(key, (Arr, Lazy)) and key.dims == a.dims:
+            picked = where(state, key, one(a.element, number.text, number.const), a)
+            assigned(state, a, picked)
+            return
+        mask = _mask(state, a, key)
+        _where_true(state, mask, lambda indices: fill(state, _at(e, a, indices), number))
+        e.version += 1
+        return
+    mask = _mask(state, a, key)
+    given = _given(state, a, [_count(state, mask), *a.dims[len(mask.dims) :]], value)
+    cell = e.slot("i64")
+    e.line(f"store i64 0, ptr {cell}")
+    _where_true(state, mask, lambda at: _move(state, _at(e, a, at), _at(e, given, [_advance(e, cell, "1")])))
+    e.version += 1

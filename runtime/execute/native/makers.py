@@ -1,0 +1,299 @@
+"""Arrays made from numbers and from other arrays: displays, ranges, other shapes.
+
+In: the node's arguments.  Out: the array.  What always holds: what is a view for NumPy is one here; a shape,
+a layout or a dtype that is not known while the code is written is not lowered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from runtime.execute.native.arrays import create, dense, fill, located, sizes, times
+from runtime.execute.native.calls import _copy, _dtype, _take
+from runtime.execute.native.elementwise import (
+    assigned,
+    is_array,
+    kind_of,
+    materialized,
+    operator,
+)
+from runtime.execute.native.kinds import FLOAT64, INT64, PYTHON_INT, Unlowered, numpy_scalar
+from runtime.execute.native.lines import Scattered
+from runtime.execute.native.scalars import index, stored
+from runtime.execute.native.state import State, numbers
+from runtime.execute.native.values import Arr, Lazy, Num, Static, Tup, Val, lift, one
+
+Handler = Callable[[State, list[Val], dict[str, Val]], Val]
+_SAMPLES: dict[str, Any] = {"b": True, "i": 1, "f": 1.0, "c": 1j}
+
+
+# ------------------------------------------------------------------------------------------- displays
+def _display(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+    """`np.array` of a tuple (which stands for a list) of numbers, of tuples of these, or of arrays."""
+    given = _take(args, keywords, "object", "dtype")
+    source, dtype = given["object"], given.get("dtype")
+    if is_array(source) and dtype is None:
+        return _copy(state, [source], {}) if isinstance(source, Arr) else materialized(state, source)
+    if not isinstance(source, Tup) or not source.items:
+        raise Unlowered("np.array of this")
+    if any(map(is_array, source.items)):
+        return _stacked(state, list(source.items), dtype)
+    shape = _shape(source)
+    found = _dtype(dtype, np.array(_sample(source)).dtype)
+    made = create(state, [str(n) for n in shape], found, False)
+    for place in np.ndindex(*shape):
+        item: Val = source
+        for i in place:
+            assert isinstance(item, Tup)
+            item = item.items[i]
+        assert isinstance(item, Num)
+        element = stored(state.e, item, numpy_scalar(found))
+        at = located(state.e, made, Tup(tuple(lift(i) for i in place)))
+        fill(state, at, element)
+    return made
+
+
+def _shape(x: Val) -> tuple[int, ...]:
+    """The shape of nested tuples of numbers."""
+    if isinstance(x, Num):
+        if len(x.members) != 1:
+            raise Unlowered("np.array of numbers of two kinds")
+        return ()
+    if not isinstance(x, Tup):
+        raise Unlowered("np.array of this")
+    found = {_shape(i) for i in x.items}
+    if len(found) != 1:
+        raise Unlowered("np.array of rows of different lengths")
+    return (len(x.items), *found.pop())
+
+
+def _sample(x: Val) -> Any:
+    """Values of the same kinds."""
+    if isinstance(x, Tup):
+        return [_sample(i) for i in x.items]
+    assert isinstance(x, Num)
+    return _SAMPLES[x.scalar.kind] if x.scalar.weak else x.scalar.dtype.type(1)
+
+
+def _stacked(state: State, items: list[Val], dtype: Val | None) -> Val:
+    """Arrays of one shape as the rows of a new one."""
+    kinds = [kind_of(x) for x in items if is_array(x)]
+    if len(kinds) != len(items):
+        raise Unlowered("np.array of numbers and arrays")
+    found = _dtype(dtype, np.result_type(*(k.dtype for k in kinds)))
+    first = items[0]
+    assert isinstance(first, (Arr, Lazy))
+    for x in items[1:]:
+        assert isinstance(x, (Arr, Lazy))
+        _same_sizes(state, first.dims, x.dims)
+    made = create(state, [str(len(items)), *first.dims], found, False)
+    for k, x in enumerate(items):
+        assigned(state, located(state.e, made, lift(k)), x)
+    return made
+
+
+def _same_sizes(state: State, a: Sequence[str], b: Sequence[str]) -> None:
+    if len(a) != len(b):
+        raise Unlowered("arrays of different ranks side by side")
+    for n, m in zip(a, b, strict=True):
+        if n != m:
+            if n.isdigit() and m.isdigit():
+                raise Unlowered("arrays whose sizes do not fit")
+            state.e.bail_if(state.e.op(f"icmp ne i64 {n}, {m}"))
+
+
+def _as_array(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+    if len(args) == 1 and not keywords and isinstance(args[0], Arr):
+        return args[0]
+    return _display(state, args, keywords)
+
+
+def _stack(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+    if len(args) != 1 or keywords or not isinstance(args[0], Tup):
+        raise Unlowered("np.stack with options")
+    if not all(map(is_array, args[0].items)):
+        raise Unlowered("np.stack of other things than arrays")
+    return _stacked(state, list(args[0].items), None)
+
+
+# --------------------------------------------------------------------------------------------- ranges
+def _arange(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+    """`np.arange` of integers, and of floats with a known step."""
+    e = state.e
+    options = dict(keywords)
+    wanted = options.pop("dtype", None)
+    found = numbers(Tup(tuple(args)))
+    if options or not 1 <= len(found) <= 3 or any(len(x.members) != 1 for x in found):
+        raise Unlowered("np.arange with these arguments")
+    start, stop = (found[0], found[1]) if len(found) > 1 else (one(PYTHON_INT, "0", 0), found[0])
+    step = found[2] if len(found) == 3 else one(PYTHON_INT, "1", 1)
+    if any(x.scalar.kind not in "i" or x.scalar.bits != 64 for x in (start, stop, step)):
+        raise Unlowered("np.arange of other numbers than integers")
+    if not isinstance(step.const, int) or step.const <= 0:
+        raise Unlowered("np.arange with this step")
+    first, last = index(e, start), index(e, stop)
+    for x, text in ((start, first), (stop, last)):
+        if x.const is None:  # far from where the sizes would not be exact
+            e.bail_if(e.op(f"icmp ugt i64 {e.op(f'add i64 {text}, {1 << 40}')}, {1 << 41}"))
+    if start.const is not None and stop.const is not None:
+        count = str(len(range(start.const, stop.const, step.const)))
+    else:
+        span = last if first == "0" else e.op(f"sub i64 {last}, {first}")
+        if step.const != 1:
+            span = e.op(f"sdiv i64 {e.op(f'add i64 {span}, {step.const - 1}')}, {step.const}")
+        count = e.select(e.op(f"icmp sgt i64 {span}, 0"), "i64", span, "0")
+    dtype = _dtype(wanted, np.dtype(np.int64))
+    if dtype.kind not in "if" or dtype.itemsize != 8:
+        raise Unlowered(f"np.arange of {dtype}")
+
+    def element(indices: Sequence[str]) -> Num:
+        if e.lanes > 1:
+            raise Scattered
+        value = e.op(f"add i64 {first}, {times(e, indices[0], str(step.const))}")
+        if dtype.kind == "f":
+            return one(FLOAT64, e.op(f"sitofp i64 {value} to double"))
+        return one(INT64, value)
+
+    return Lazy(numpy_scalar(dtype), (count,), element, ())
+
+
+def _eye(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+    given = _take(args, keywords, "N", "dtype") if "dtype" in keywords else _take(args, keywords, "N")
+    (n,) = sizes(state, given["N"])
+    dtype = _dtype(given.get("dtype"), np.dtype(float))
+    made = create(state, [n, n], dtype, True)
+    e = state.e
+    diagonal = Arr(dtype, made.data, (n,), (e.op(f"add i64 {made.strides[0]}, {made.strides[1]}"),))
+    fill(state, diagonal, stored(e, lift(1), numpy_scalar(dtype)))  # type: ignore[arg-type]
+    return made
+
+
+# --------------------------------------------------------------------------------------------- shapes
+def in_order(state: State, x: Arr) -> None:
+    """Only C order is known here."""
+    if x.strides != dense(state.e, x.dims, x.dtype.itemsize):
+        raise Unlowered("an array that may not be in C order")
+
+
+def _view(x: Arr, dims: Sequence[str], strides: Sequence[str]) -> Arr:
+    return Arr(x.dtype, x.data, tuple(dims), tuple(strides), None, x.roots, x.depth, x.site, x.age)
+
+
+def _reshape(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+    """Another shape over the same memory; a size -1 is found."""
+    e, x = state.e, args[0]
+    if keywords or not isinstance(x, Arr):
+        raise Unlowered("reshape with options")
+    in_order(state, x)
+    wanted = numbers(args[1] if len(args) == 2 else Tup(tuple(args[1:])))
+    total = "1"
+    for n in x.dims:
+        total = times(e, total, n)
+    known, dims, open_axis = "1", [], None
+    for k, n in enumerate(wanted):
+        if n.const is None:
+            text = index(e, n)
+            e.bail_if(e.op(f"icmp slt i64 {text}, 0"))
+        elif n.const == -1 and open_axis is None:
+            open_axis = k
+            text = ""
+        elif n.const < 0:
+            raise Unlowered("a negative size")
+        else:
+            text = str(int(n.const))
+        dims.append(text)
+        known = times(e, known, text) if text else known
+    if open_axis is not None:
+        if known.isdigit() and total.isdigit() and int(known):
+            dims[open_axis] = str(int(total) // int(known))
+        else:
+            e.bail_if(e.op(f"icmp eq i64 {known}, 0"))
+            dims[open_axis] = e.op(f"sdiv i64 {total}, {known}") if known != "1" else total
+        known = times(e, known, dims[open_axis])
+    if known != total:
+        if known.isdigit() and total.isdigit():
+            raise Unlowered("a shape that does not fit")
+        e.bail_if(e.op(f"icmp ne i64 {known}, {total}"))
+    return _view(x, dims, dense(e, dims, x.dtype.itemsize))
+
+
+def _ravel(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+    if len(args) != 1:
+        raise Unlowered("ravel with options")
+    return _reshape(state, [args[0], lift(-1)], keywords)
+
+
+def _flatten(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+    return _copy(state, [_ravel(state, args, keywords)], {})
+
+
+def _transpose(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+    x = args[0]
+    if keywords or not isinstance(x, Arr):
+        raise Unlowered("transpose with options")
+    order = list(range(len(x.dims)))[::-1]
+    if len(args) > 1 and not (isinstance(args[1], Static) and args[1].value is None):
+        given = numbers(args[1] if len(args) == 2 else Tup(tuple(args[1:])))
+        order = [n.const % len(x.dims) if isinstance(n.const, int) else -1 for n in given]
+    if sorted(order) != list(range(len(x.dims))):
+        raise Unlowered("transpose with these axes")
+    return _view(x, [x.dims[k] for k in order], [x.strides[k] for k in order])
+
+
+def _outer(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+    if len(args) != 2 or keywords or not all(isinstance(x, Arr) for x in args):
+        raise Unlowered("np.outer of these")
+    a, b = (_ravel(state, [x], {}) for x in args)
+    assert isinstance(a, Arr) and isinstance(b, Arr)
+    column = _view(a, (a.dims[0], "1"), (a.strides[0], "0"))
+    return operator(state, "mul", column, b)
+
+
+def _concatenate(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+    """Arrays end to end along the first axis."""
+    e = state.e
+    given = _take(args, keywords, "arrays", "axis")
+    axis, parts = given.get("axis", lift(0)), given["arrays"]
+    if not isinstance(axis, Num) or axis.const != 0 or not isinstance(parts, Tup) or not parts.items:
+        raise Unlowered("np.concatenate with these arguments")
+    items = [x for x in parts.items if isinstance(x, (Arr, Lazy)) and x.dims]
+    if len(items) != len(parts.items):
+        raise Unlowered("np.concatenate of other things than arrays")
+    total = "0"
+    for x in items:
+        _same_sizes(state, items[0].dims[1:], x.dims[1:])
+        n = x.dims[0]
+        total = str(int(total) + int(n)) if total.isdigit() and n.isdigit() else (
+            n if total == "0" else e.op(f"add i64 {total}, {n}"))  # fmt: skip
+    dtype = np.result_type(*(kind_of(x).dtype for x in items))
+    made = create(state, [total, *items[0].dims[1:]], dtype, False)
+    at = "0"
+    for x in items:
+        offset = times(e, at, made.strides[0])
+        data = made.data if offset == "0" else e.op(f"getelementptr i8, ptr {made.data}, i64 {offset}")
+        part = Arr(dtype, data, x.dims, made.strides, None, frozenset(), made.depth, made.site, made.age)
+        assigned(state, part, x)
+        at = x.dims[0] if at == "0" else e.op(f"add i64 {at}, {x.dims[0]}")
+    return made
+
+
+HANDLERS: dict[str, Handler] = {
+    "np.array": _display,
+    "np.asarray": _as_array,
+    "np.stack": _stack,
+    "np.arange": _arange,
+    "np.eye": _eye,
+    "np.identity": _eye,
+    "nd.reshape": _reshape,
+    "np.reshape": _reshape,
+    "nd.ravel": _ravel,
+    "np.ravel": _ravel,
+    "nd.flatten": _flatten,
+    "nd.transpose": _transpose,
+    "np.transpose": _transpose,
+    "np.outer": _outer,
+    "np.concatenate": _concatenate,
+}

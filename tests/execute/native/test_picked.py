@@ -1,0 +1,114 @@
+"""Items picked by arrays and masks, matrix products, displays and other shapes: native code against Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from runtime.execute.native.executor import unavailable
+from tests.execute.native.harness import both
+
+pytestmark = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
+R = np.random.default_rng(3)
+X, M, W = R.random(9), R.random((5, 4)), R.random((4, 5))
+T = R.random((3, 5, 4))
+I, J = np.array([0, 3, -1, 2, 2]), np.array([1, 0, 3, -4, 1])
+FAR = np.array([0, 9])
+B = X > 0.5
+
+
+def put_twice(x: Any, i: Any, v: Any) -> Any:
+    for _ in range(2):
+        x[i] = v
+        x[i] += 1.0
+    return x
+
+
+def looped(f: Callable[..., Any]) -> Callable[..., Any]:
+    """The function done twice in a loop, so that there is native code for it."""
+
+    def function(*args: Any) -> Any:
+        out = f(*args)
+        for k in range(2):
+            if k:
+                out = f(*args)
+        return out
+
+    return function
+
+
+GET: list[tuple[str, Callable[..., Any], tuple[Any, ...]]] = [
+    ("1d", lambda x, i: x[i] + 0.0, (X, I)),
+    ("out of range", lambda x, i: x[i] + 0.0, (X, FAR)),
+    ("rows", lambda x, i: x[i] + 0.0, (M, I)),
+    ("pairs", lambda x, i, j: x[i, j] + 0.0, (M, I, J)),
+    ("columns", lambda x, i: x[:, i] + 0.0, (M, np.array([3, 0]))),
+    ("sliced", lambda x, i: x[1:4, i] + 0.0, (M, np.array([3, 0]))),
+    ("number and array", lambda x, i: x[2, i] + 0.0, (M, np.array([3, 0]))),
+    ("2d of indices", lambda x, i: x[i] + 0.0, (X, np.array([[0, 1], [5, -2]]))),
+    ("small ints", lambda x, i: x[i] + 0.0, (X, I.astype(np.int8))),
+    ("mask", lambda x, b: x[b] + 0.0, (X, B)),
+    ("mask of rows", lambda x, b: x[b] + 0.0, (M, B[:5])),
+    ("full mask", lambda x: x[x > 0.3] + 0.0, (M,)),
+    ("no mask", lambda x: x[x > 3.0] + 0.0, (M,)),
+    ("mask of another size", lambda x, b: x[b] + 0.0, (X, B[:3])),
+    ("matmul", lambda a, b: a @ b, (M, W)),
+    ("matmul vectors", lambda a, b: a @ b, (X, X)),
+    ("matrix vector", lambda a, b: a @ b, (M, M[0])),
+    ("vector matrix", lambda a, b: a @ b, (M[:, 0].copy(), M)),
+    ("transposed", lambda a: a.T @ a, (M,)),
+    ("transposed right", lambda a: a @ a.T, (M,)),
+    ("stack of matrices", lambda a, b: a @ b, (T, W)),
+    ("both stacks", lambda a: a @ a.transpose(0, 2, 1), (T,)),
+    ("strided", lambda a: a[::2] @ a[::2].T, (M,)),
+    ("ints", lambda a: a @ a.T, (np.arange(12).reshape(3, 4),)),
+    ("mixed", lambda a, b: a @ b, (M, np.arange(4))),
+    ("does not fit", lambda a: a @ a, (M,)),
+    ("empty", lambda a: a[:, :0] @ a[:0], (M[:4, :4].copy(),)),
+    ("dot", lambda a, b: np.dot(a, b), (M, W)),
+    ("dot vectors", lambda a: a.dot(a), (X,)),
+    ("single", lambda a: a @ a.T, (M.astype("f"),)),
+    ("outer", lambda a, b: np.outer(a, b) + 0.0, (X, M[0])),
+    ("array", lambda x: np.array([x[0], 1, 2.5]), (X,)),
+    ("array of rows", lambda x: np.array([[x[0], 1], [2, x[1]]]), (X,)),
+    ("array of arrays", lambda x: np.array([x + 1.0, x]), (X,)),
+    ("arange", lambda n: np.arange(n) * 2, (7,)),
+    ("arange from", lambda n: np.arange(2, n, 3) + 0, (12,)),
+    ("arange of nothing", lambda n: np.arange(n) * 2, (-7,)),
+    ("arange float", lambda n: np.arange(n, dtype=float) / 2, (7,)),
+    ("eye", lambda n: np.eye(n) * 3.0, (4,)),
+    ("reshape", lambda x: x.reshape(2, 10) + 0.0, (M,)),
+    ("reshape open", lambda x, n: x.reshape((-1, n)) + 0.0, (M, 2)),
+    ("reshape wrong", lambda x, n: x.reshape((-1, n)) + 0.0, (M, 3)),
+    ("ravel", lambda x: x.ravel() * 2.0, (M,)),
+    ("transpose axes", lambda x: x.transpose(1, 0, 2) * 2.0, (T,)),
+    ("concatenate", lambda x, y: np.concatenate((x, y, x)), (X, M[0])),
+    ("stack", lambda x: np.stack((x, x + 1.0)), (X,)),
+]
+PUT: list[tuple[str, tuple[Any, ...]]] = [
+    ("1d number", (X, I, 3.0)),
+    ("1d array", (X, I, R.random(5))),
+    ("broadcast", (M, I, R.random(4))),
+    ("rows", (M, I, R.random((5, 4)))),
+    ("itself", (X, np.array([3, 2, 1]), X[:3])),
+    ("mask number", (X, B, 1.0)),
+    ("mask array", (X, B, R.random(int(B.sum())))),
+    ("mask wrong", (X, B, R.random(2))),
+    ("mask of rows", (M, B[:5], 2.0)),
+    ("out of range", (X, FAR, 1.0)),
+    ("ints", (np.arange(9), I, 7)),
+    ("floats into ints", (np.arange(9), I, 7.9)),
+]
+
+
+@pytest.mark.parametrize(("function", "args"), [g[1:] for g in GET], ids=[g[0] for g in GET])
+def test_get(function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    both(looped(function), [args, args], lowered=False)
+
+
+@pytest.mark.parametrize("args", [p[1] for p in PUT], ids=[p[0] for p in PUT])
+def test_put(args: tuple[Any, ...]) -> None:
+    both(put_twice, [args, args], lowered=False)
