@@ -14,7 +14,7 @@ import dataclasses
 import sys
 import types
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from autograph.convert import MISSING, converted, resolve
 from runtime.errors import AutographError, ConversionRefused, GeneratorError, Span
@@ -68,6 +68,7 @@ class TraceExplanation:
     signature, reason, seconds: what it serves, why it was made, what that took.
     plain: why Python runs it, or None.  parameters: (name, type) of each.  guards: what it relies on.
     notes: what became less precise or was left to Python.  inlined: functions that were traced into.
+    passes: what the graph passes did, one text for each that did anything.
     """
 
     signature: str
@@ -79,6 +80,7 @@ class TraceExplanation:
     notes: tuple[Note, ...]
     inlined: tuple[str, ...]
     statements: tuple[Statement, ...]
+    passes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         lines = [self.signature, f"  traced in {self.seconds * 1e3:.1f} ms: {self.reason}"]
@@ -90,6 +92,7 @@ class TraceExplanation:
             f"  {note.kind}: {note.reason}" + (f" ({_short(note.span)})" if note.span else "")
             for note in self.notes
         ]
+        lines += [f"  pass {step}" for step in self.passes]
         return "\n".join([*lines, *map(str, self.statements)])
 
 
@@ -154,7 +157,7 @@ def explanation_of_conversion(python: types.FunctionType) -> Explanation:
             (whole,),
         )
     found = _Statements(python)
-    told = tuple(found.refused(refused)) if refused else tuple(found.converted())
+    told = tuple(found.refused(refused)) if refused else tuple(found.converted(converted(python).generated.islands))
     summary = (
         f"{python.__qualname__!r} runs as plain Python: {refused[0].what} ({_short(refused[0].span)})"
         if refused
@@ -230,7 +233,12 @@ class _Statements:
         self.first = found.line
         definition = found.definition
         body = definition.body if isinstance(definition.body, list) else [definition.body]
-        self.all: list[tuple[ast.AST, int, int]] = list(_flat(body))
+        self.all: list[tuple[ast.AST, int, int]] = []
+        for stmt, line, end in _flat(body):
+            if self.all and self.all[-1][1] == line:  # several on a line are told of once
+                stmt, _, before = self.all.pop()
+                end = max(before, end)
+            self.all.append((stmt, line, end))
         self.last = definition.end_lineno or definition.lineno
         self.kept = [
             node
@@ -250,10 +258,13 @@ class _Statements:
                 yield span.line
             span = span.caller
 
-    def converted(self) -> Iterator[Statement]:
+    def converted(self, islands: Sequence[Any]) -> Iterator[Statement]:
         """All are converted, but for what is never rewritten."""
         for node, line, end in self.all:
             why = self._kept(node, line)
+            for island in islands:
+                if island.first <= line <= island.last and why is None:
+                    why = island.why if line == island.first else ""
             yield Statement(line, end, self.text(line), STAGED if why is None else PYTHON, why or "")
 
     def _kept(self, node: ast.AST, line: int) -> str | None:
@@ -402,6 +413,7 @@ def _trace(record: TraceRecord, found: _Statements) -> TraceExplanation:
         concrete.notes,
         tuple(sorted(f"{name} ({file.rpartition('/')[2]})" for name, file in inlined)),
         tuple(found.traced(concrete.graph, concrete.notes)),
+        tuple(map(str, concrete.passes.steps)),
     )
 
 

@@ -66,6 +66,20 @@ def test_2_warnings() -> None:
         assert function(np.float64(1.0)) == np.inf
 
 
+def warns_twice(x: Any) -> Any:
+    return np.log(x) + 2 * np.log(x)
+
+
+def test_2_one_line_that_computes_something_twice_warns_once() -> None:
+    counts = []
+    for function in (warns_twice, ag.function(warns_twice)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            function(np.array([-1.0, 1.0]))
+        counts.append(len(caught))
+    assert counts == [2, 1]
+
+
 def test_3_nan_stays_nan() -> None:
     assert np.isnan(ag.function(warns)(np.float64("nan")))
 

@@ -8,11 +8,11 @@ what runs, and the plan does the calls that native code hands back.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from runtime import tree
+from runtime import background, tree
+from runtime.computed import computed
 from runtime.config import settings
 from runtime.errors import GuardError, SignatureError
 from runtime.function.accounts import guard_changes, holds
@@ -38,11 +38,16 @@ if TYPE_CHECKING:
     from runtime.execute import cupy_executor, loader, python_source
     from runtime.execute.native import executor, kinds
     from runtime.execute.plan import PlanSource
+    from runtime.passes import pipeline
+
+    Native = executor.NativeFunction | executor.NativeLoops
 else:
     cupy_executor, loader = Lazy("runtime.execute.cupy_executor"), Lazy("runtime.execute.loader")
     python_source = Lazy("runtime.execute.python_source")
+    pipeline = Lazy("runtime.passes.pipeline")
     executor, kinds = Lazy("runtime.execute.native.executor"), Lazy("runtime.execute.native.kinds")
 
+COMPILING = "it is being compiled"
 MISTAKE = "lowering it failed"
 _TYPES = (ArrayType, WeakType, TupleType, ObjectType, StaticType, UnboundType, MaybeUnbound)
 
@@ -71,53 +76,125 @@ class ConcreteFunction:
         self._outputs = results[0].type if traced.outputs is None and results else traced.outputs
         self.device = "cuda" if any(map(_on_gpu, signature.types)) else "cpu"
         self.not_native = ""
+        self._native: Native | None = None
+        self._job: background.Job | None = None
+        self._puts: list[Callable[[Callable[..., Any]], object]] = []
 
-    @functools.cached_property
+    @computed
+    def passes(self) -> pipeline.Optimised:
+        """The graph after all passes, and what each of them did."""
+        return pipeline.optimise(self.graph)
+
+    @computed
+    def optimised(self) -> Graph:
+        """What the plan and native code are made from: the graph after all passes."""
+        graph = self.passes.graph
+        return PrintedGraph(graph.name, graph.params, graph.nodes, graph.results, graph.diverges)
+
+    @computed
     def plan(self) -> PlanSource:
         """The plan: the graph as one Python function, with its constants and lines."""
-        return python_source.plan_source(self.graph, device=self.device)
+        return python_source.plan_source(self.optimised, device=self.device)
 
-    @functools.cached_property
+    @computed
     def run_plan(self) -> Callable[..., Any]:
         """The loaded plan; it takes the graph's parameters and checks nothing."""
         if self.device == "cuda":
             return cupy_executor.load_cupy(self.plan)
         return loader.load(self.plan)
 
-    @functools.cached_property
-    def native(self) -> executor.NativeFunction | executor.NativeLoops | None:
-        """The graph, or its loops, as machine code; None where nothing is (see `not_native`)."""
-        if self.device != "cpu" or settings.executor == "numpy":
-            self.not_native = "the setting executor" if self.device == "cpu" else "it runs on the GPU"
-        elif settings.executor == "auto" and not executor.worthwhile(self.graph):
-            self.not_native = "there is no loop and little arithmetic on arrays in it"
-        else:
-            try:
-                return self._lowered()
-            except kinds.Unlowered as reason:
-                self.not_native = self.not_native or str(reason)
-            except Exception as problem:  # a mistake of ours: the plan does it right, only slower
-                self.not_native = f"{MISTAKE}: {type(problem).__name__}: {problem}"
-        return None
+    @property
+    def native(self) -> Native | None:
+        """The graph, or its loops, as machine code; None where nothing is (see `not_native`).
 
-    def _lowered(self) -> executor.NativeFunction | executor.NativeLoops:
+        Asking waits for what is compiled in the background.
+        """
+        self._begin().finish()
+        return self._native
+
+    def _begin(self) -> background.Job:
+        """The job of making native code, begun now if it has not been."""
+        if self._job is None:
+            reason = self._why_not()
+            job = background.Job(lambda: None if reason else self._compile(), self._tell)
+            if self.__dict__.setdefault("_begun", job) is job:
+                self.not_native = reason or COMPILING
+                self._job = job
+                (job.finish if reason or self._waits() else job.submit)()
+        return self.__dict__["_begun"]  # type: ignore[no-any-return]
+
+    def _waits(self) -> bool:
+        """Whether the first call waits for native code."""
+        # A plan that loops over numbers may take longer than any compiler; a chain of operators won't.
+        # The setting may be another by the time that a thread looks at it; more exact is never wrong.
+        return settings.compile == "now" or settings.math == "exact" or executor.has_loop(self.optimised)
+
+    def _why_not(self) -> str:
+        """Why there is to be no native code; empty where there is to be some."""
+        if self.device != "cpu":
+            return "it runs on the GPU"
+        if settings.executor == "numpy":
+            return "the setting executor"
+        if settings.executor == "auto" and not executor.worthwhile(self.optimised):
+            return "there is no loop and little arithmetic on arrays in it"
+        return ""
+
+    def _compile(self) -> None:
         try:
-            return executor.NativeFunction(self.graph, lambda: self.run_plan)
+            self._native, why = self._lowered()
         except kinds.Unlowered as reason:
-            self.not_native = str(reason)
-            if not executor.has_loop(self.graph):
-                raise
-            return executor.NativeLoops(self.graph)
+            why = str(reason)
+        except Exception as problem:  # a mistake of ours: the plan does it right, only slower
+            why = f"{MISTAKE}: {type(problem).__name__}: {problem}"
+        self.not_native = why
 
-    @functools.cached_property
+    def _tell(self) -> None:
+        """Tell everybody who wants to know that native code is ready."""
+        if self._native is not None:
+            for put in list(self._puts):
+                put(self._native.entry)
+        self._puts.clear()
+
+    @property
+    def pending(self) -> bool:
+        """Whether native code is being made and not there yet."""
+        return not self._begin().done
+
+    def when_native(self, put: Callable[[Callable[..., Any]], object]) -> None:
+        """Call `put` with what `executable` is then as soon as native code is ready, in any thread.
+
+        It may be called twice, and must not raise.
+        """
+        if self._begin().done and self._native is None:
+            return
+        self._puts.append(put)
+        if self._native is not None:
+            put(self._native.entry)
+
+    def _lowered(self) -> tuple[Native, str]:
+        """Native code, and why it is not the whole graph."""
+        try:
+            return executor.NativeFunction(self.optimised, lambda: self.run_plan), ""
+        except kinds.Unlowered as reason:
+            if not executor.has_loop(self.optimised):
+                raise
+            whole = str(reason)
+        try:
+            return executor.NativeLoops(self.optimised), whole
+        except kinds.Unlowered:
+            raise kinds.Unlowered(whole) from None
+
+    @property
     def executable(self) -> Callable[..., Any]:
-        """What runs calls: native code or the loaded plan; it takes the graph's parameters."""
-        return self.run_plan if self.native is None else self.native.entry
+        """What runs calls at present: native code or the loaded plan; it takes the graph's parameters."""
+        self._begin()
+        return self.run_plan if self._native is None else self._native.entry
 
     @property
     def executor(self) -> str:
-        """What `executable` is: "native", "cupy" or "numpy"."""
-        if self.native is not None:
+        """What `executable` is at present: "native", "cupy" or "numpy"."""
+        self._begin()
+        if self._native is not None:
             return "native"
         return "numpy" if self.device == "cpu" else "cupy"
 

@@ -1,0 +1,144 @@
+"""What each pass does, and what it leaves alone: graphs as text, before and after."""
+
+from __future__ import annotations
+
+import pytest
+
+from runtime.execute.reference import interpret
+from runtime.ir.text import parse_graph, print_graph
+from runtime.ir.verify import verify
+from runtime.ir.walk import renumber
+from runtime.ops.table import OPS
+from runtime.passes import pipeline
+
+CALL = "py.call(@obj0, x)"
+LEFT = ""  # nothing changes
+# pass: parameters, body before, body after
+CASES: tuple[tuple[str, str, str, str], ...] = (
+    # dead code
+    ("drop_dead", "n: int", "a: int = add(n, 1)\nreturn n", "return n"),
+    ("drop_dead", "n: float", "a: float = truediv(1.0, n)\nreturn n", LEFT),  # may raise
+    ("drop_dead", "n: int, m: float", "a: float = add(n, m)\nreturn n", LEFT),  # the int may be too large
+    ("drop_dead", "x: float64[4]", "a: float64[4] = mul(x, 2.0)\nreturn x", LEFT),  # may warn
+    ("drop_dead", "x: float64[4]", "a: float64[3] = getitem(x, slice(1, None, None))\nreturn x", "return x"),
+    ("drop_dead", "x: float64[...]", "a: object = getitem(x, (0, 0))\nreturn x", LEFT),
+    ("drop_dead", "x: float64[4]", f"a: object = {CALL}\nreturn x", LEFT),
+    ("drop_dead", "x: float64[4]", "a: float64[4] = iadd(x, 1.0)\nreturn 1", LEFT),
+    # constants
+    ("fold_all", "n: int", "a: int = add(2, 3)\nb: int = add(a, n)\nreturn b", "b: int = add(5, n)\nreturn b"),
+    ("fold_all", "n: int", "a: float = truediv(1, 0)\nreturn a", LEFT),
+    ("fold_all", "n: int", "a: str = mod('%s', 1)\nreturn a".replace("str", "object"), LEFT),
+    # simplification
+    ("simplify_all", "n: int", "a: int = mul(n, 1)\nreturn a", "return n"),
+    ("simplify_all", "n: float", "a: float = add(n, 0.0)\nreturn a", LEFT),  # -0.0 + 0.0 is 0.0
+    ("simplify_all", "n: float", "a: float = sub(n, 0.0)\nreturn a", "return n"),
+    ("simplify_all", "n: int", "a: float = truediv(n, 1)\nreturn a", LEFT),
+    ("simplify_all", "x: float64[4]", "a: float64[4] = mul(x, 1.0)\nreturn a", LEFT),  # another object
+    (
+        "simplify_all",
+        "x: float64[4]",
+        "a: float64[4] = mul(x, 1.0)\nb: float64 = np.sum(a)\nreturn b",
+        "b: float64 = np.sum(x)\nreturn b",
+    ),
+    (
+        "simplify_all",
+        "x: float64[4]",
+        "a: float64[4] = mul(x, 1.0)\nsetitem(x, 0, 1.0)\nb: float64 = np.sum(a)\nreturn b",
+        LEFT,
+    ),
+    # common subexpressions
+    ("share_all", "n: int", "a: int = add(n, 1)\nb: int = add(n, 1)\nc: int = mul(a, b)\nreturn c",
+     "a: int = add(n, 1)\nc: int = mul(a, a)\nreturn c"),
+    ("share_all", "x: float64[4]", "a: float64 = getitem(x, 0)\nb: float64 = getitem(x, 0)\nreturn a, b",
+     "a: float64 = getitem(x, 0)\nreturn a, a"),
+    ("share_all", "x: float64[4]",
+     "a: float64 = getitem(x, 0)\nsetitem(x, 0, 1.0)\nb: float64 = getitem(x, 0)\nreturn a, b", LEFT),
+    ("share_all", "x: float64[4]",
+     f"a: float64 = getitem(x, 0)\nc: object = {CALL}\nb: float64 = getitem(x, 0)\nreturn a, b", LEFT),
+    ("share_all", "x: int64[4]", "a: int64[4] = add(x, x)\nb: int64[4] = add(x, x)\nreturn a, b", LEFT),
+    ("share_all", "x: int64[4]",
+     "a: int64[4] = add(x, x)\nb: int64[4] = add(x, x)\nc: int64[4] = mul(a, b)\nreturn c",
+     "a: int64[4] = add(x, x)\nc: int64[4] = mul(a, a)\nreturn c"),
+    ("share_all", "x: int64[4]",
+     "a: int64[4] = add(x, x)\nb: int64[4] = add(x, x)\nsetitem(a, 0, 1)\nc: int64[4] = mul(a, b)\nreturn c", LEFT),
+    ("share_all", "x: float64[4]",  # a warning of one line, once more on another
+     "a: float64[4] = np.log(x)\nb: float64[4] = np.log(x)\nc: float64[4] = add(a, b)\nreturn c", LEFT),
+)  # fmt: skip
+LOOP = """i: int = while{carries=1}(0, x, n)
+    test loop_test(i: int, x: float64[4], n: int):
+        t: bool = lt(i, n)
+        return t
+    body loop_body(i: int, x: float64[4], n: int):
+        BODY
+        j: int = add(i, 1)
+        return j
+return i"""
+# The body of a loop that runs n times over x; whether its first node moves out.
+INVARIANT: tuple[tuple[str, bool], ...] = (
+    ("a: int = add(n, 1)\nb: object = py.call(@obj0, a)", True),
+    ("a: int = add(i, 1)\nb: object = py.call(@obj0, a)", False),
+    ("a: float = truediv(1.0, n)\nb: object = py.call(@obj0, a)", False),  # must not raise without trips
+    ("a: float64 = getitem(x, 0)\nsetitem(x, 1, a)", False),
+    ("a: float64 = getitem(x, 0)\nb: float64 = mul(a, 2.0)", True),
+    ("a: float64[3] = getitem(x, slice(1, None, None))\nb: float64[3] = iadd(a, 1.0)", True),
+    (
+        "a: float64[3] = getitem(x, slice(1, None, None))\nb: object = py.call(@obj0, a)",
+        False,
+    ),  # its identity
+    ("a: float64[4] = mul(x, 2.0)\nb: float64 = np.sum(a)", False),  # may warn
+    ("a: bool[4] = lt(x, 2.0)\nb: bool_ = np.any(a)", True),
+    ("a: bool[4] = lt(x, 2.0)\nsetitem(a, 0, True)", False),
+)
+
+
+def graph_of(parameters: str, body: str) -> str:
+    lines = "\n".join(f"    {line}" for line in body.splitlines())
+    return f"graph f({parameters}):\n{lines}\n"
+
+
+@pytest.mark.parametrize(("name", "parameters", "before", "after"), CASES)
+def test_a_pass_does_this(name: str, parameters: str, before: str, after: str) -> None:
+    graph = parse_graph(graph_of(parameters, before), [repr])
+    new = getattr(pipeline, name)(graph, OPS)
+    verify(new, OPS)
+    wanted = parse_graph(graph_of(parameters, after or before), [repr])
+    assert print_graph(renumber(new), []) == print_graph(renumber(wanted), [])
+    assert (new is graph) == (after == LEFT)
+
+
+@pytest.mark.parametrize(("body", "moves"), INVARIANT)
+def test_what_is_the_same_in_every_trip_moves_out(body: str, moves: bool) -> None:
+    text = LOOP.replace("BODY", body.replace("\n", "\n        "))
+    graph = parse_graph(graph_of("x: float64[4], n: int", text), [repr])
+    new = pipeline.hoist_all(graph, OPS)
+    verify(new, OPS)
+    assert (new.nodes[0].op != "while") == moves, print_graph(new)
+
+
+def test_dead_loop_variables_go_with_what_computes_them() -> None:
+    text = """graph f(n: int):
+    i: int, s: int, u: int = while{carries=3}(0, 0, 7, n)
+        test loop_test(i: int, s: int, u: int, n: int):
+            t: bool = lt(i, n)
+            return t
+        body loop_body(i: int, s: int, u: int, n: int):
+            j: int = add(i, 1)
+            k: int = add(s, i)
+            v: int = mul(u, k)
+            return j, k, v
+    return s
+"""
+    graph = parse_graph(text)
+    new = pipeline.drop_dead(graph, OPS)
+    verify(new, OPS)
+    assert new.nodes[0].attr("carries") == 2
+    assert interpret(new, (5,)) == interpret(graph, (5,)) == (10,)
+
+
+def test_steps_say_what_each_pass_did() -> None:
+    graph = parse_graph(
+        graph_of("n: int", "a: int = add(2, 3)\nb: int = add(a, n)\nc: int = add(a, n)\nreturn b")
+    )
+    done = pipeline.optimise(graph)
+    assert pipeline.count(done.graph) == 1
+    assert str(done).splitlines() == ["fold: 3 nodes, then 2", "share: 2 nodes, then 1"]
