@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import functools
 import importlib
+import os
 
 import pytest
 
+from runtime.config import settings
+
+# Calls wait for native code, which is compiled anew: what a test sees must not depend on time or on the disk.
+for _name, _value in (("compile", "now"), ("cache_dir", "off")):
+    setattr(settings, _name, os.environ.setdefault(f"AUTOGRAPH_{_name.upper()}", _value))
+settings.math = "exact"  # plain NumPy is the oracle, to the last bit; tests of fast math say so themselves
 NO_DEVICE = "needs CuPy and a CUDA device"
 
 

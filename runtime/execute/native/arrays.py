@@ -181,7 +181,27 @@ def located(e: Emitter, a: Arr, key: Val) -> Arr:
     dims += a.dims[axis:]
     strides += a.strides[axis:]
     at = address(e, a, offset)
-    return Arr(a.dtype, at, tuple(dims), tuple(strides), None, a.roots, a.depth, a.site, a.age)
+    seen = _window(a, parts)
+    return Arr(a.dtype, at, tuple(dims), tuple(strides), None, a.roots, a.depth, a.site, a.age, seen)
+
+
+def _window(a: Arr, parts: Sequence[Val]) -> tuple[str, tuple[int, ...]] | None:
+    """Where in an array slices of step 1 begin, if that is known now."""
+    data, found = a.window or (a.data, (0,) * len(a.dims))
+    if len(found) != len(a.dims):
+        return None
+    starts = list(found)
+    for axis, part in enumerate(parts):
+        if not isinstance(part, Cut) or (part.step is not None and part.step.const != 1):
+            return None
+        known = folded(part, a.dims[axis])
+        if known is not None:
+            starts[axis] += known[0]
+        elif part.start is not None:
+            if type(part.start.const) is not int or part.start.const < 0:
+                return None
+            starts[axis] += part.start.const
+    return data, tuple(starts)
 
 
 def item_at(state: State, a: Arr, k: str) -> Val:

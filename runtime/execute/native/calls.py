@@ -356,7 +356,7 @@ def _by_loop(state: State, ufunc: np.ufunc, xs: tuple[Num, ...]) -> Num:
         e.line(f"store i64 {kind.dtype.itemsize}, ptr {step}")
     e.line(f"store i64 1, ptr {ones}")
     e.leaving()
-    loop, data = (f"inttoptr (i64 {at} to ptr)" for at in found)
+    loop, data = state.loop(ufunc, [kind.dtype for kind in kinds], found)
     e.line(f"call void {loop}(ptr {pointers}, ptr {ones}, ptr {steps}, ptr {data})")
     return one(kinds[-1], e.effect(f"load {kinds[-1].llvm}, ptr {cells[-1]}"))
 
@@ -466,7 +466,7 @@ def attribute(state: State, x: Val, name: str) -> Val:
     if name == "size":
         return size(state.e, x)
     if name == "T":
-        return Arr(x.dtype, x.data, x.dims[::-1], x.strides[::-1], None, x.roots, x.depth, x.site)
+        return Arr(x.dtype, x.data, x.dims[::-1], x.strides[::-1], None, x.roots, x.depth, x.site, x.age)
     raise Unlowered(f"the attribute {name}")
 
 

@@ -9,35 +9,37 @@ point operations are not dropped, since their results are stored, so flags tell 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
-from runtime.execute.native.arrays import create, dense, load, memory, plus, store, times
+from runtime.execute.native import element_ops, stencils, vector_math
+from runtime.execute.native.arrays import create, dense
 from runtime.execute.native.emit import Emitter
-from runtime.execute.native.floats import ARITHMETIC, ORDERED, cast
-from runtime.execute.native.integers import compare_ints, shift
-from runtime.execute.native.kinds import Scalar, Unlowered
-from runtime.execute.native.scalars import BITWISE, COMPARISONS, UFUNCS, loop_kinds
+from runtime.execute.native.floats import cast
+from runtime.execute.native.kinds import Scalar, Unlowered, numpy_scalar
+from runtime.execute.native.lines import (
+    counted,
+    element_at,
+    inner_indices,
+    kept,
+    line,
+    looped,
+    merged_parts,
+    put_at,
+    shared,
+    spread,
+    width,
+)
+from runtime.execute.native.scalars import UFUNCS, loop_kinds
 from runtime.execute.native.state import State
 from runtime.execute.native.ufunc_loops import inner_loop
 from runtime.execute.native.values import UNKNOWN, Arr, Lazy, Num, Val, one
 
-VECTOR = 64  # bytes worked on at once
-INTEGER = {"add": "add", "sub": "sub", "mul": "mul"}
-ROUNDING = {
-    "sqrt": "sqrt",
-    "floor": "floor",
-    "ceil": "ceil",
-    "trunc": "trunc",
-    "rint": "rint",
-    "fabs": "fabs",
-}
-
-
-class Scattered(Exception):
-    """Neighbouring elements do not lie side by side: they are worked on one by one."""
+CLIP = getattr(np, "_core", getattr(np, "core", None)).umath.clip
+POWERS = {2: "square", 0.5: "sqrt", 1: "positive", -1: "reciprocal"}  # what `**` does for floats
+KEEP_FROM = 3  # instructions per element from which on a line is kept rather than computed twice
 
 
 def is_array(x: Val) -> bool:
@@ -46,56 +48,27 @@ def is_array(x: Val) -> bool:
 
 
 # ------------------------------------------------------------------------------------------- operands
-def as_lazy(e: Emitter, x: Val, kind: Scalar) -> Lazy:
-    """An operand whose elements are of the kind that a loop takes."""
+def as_lazy(e: Emitter, x: Val, kind: Scalar | None = None) -> Lazy:
+    """An operand; with a kind, its elements are of the kind that a loop takes."""
     if isinstance(x, Num):
         if len(x.members) != 1:
             raise Unlowered("a number of two kinds with an array")
-        number = cast(e, x, kind)
-        return Lazy(kind, (), lambda _: one(kind, e.splat(kind.llvm, number.text)), ())
+        number = x if kind is None else cast(e, x, kind)
+        held = number.scalar
+        return Lazy(held, (), lambda _: one(held, e.splat(held.llvm, number.text)), ())
     if isinstance(x, Arr):
         source = x
-        x = Lazy(source.element, source.dims, lambda indices: element_at(e, source, indices), (source,), True)
+        element = shared(e, source.element, lambda indices: element_at(e, source, indices))
+        x = Lazy(source.element, source.dims, element, (source,), True)
     if not isinstance(x, Lazy):
         raise Unlowered("an operator on an array and something else")
-    given = x
-    if given.kind == kind:
-        return given
-    return Lazy(kind, given.dims, lambda indices: converted(e, given.element(indices), kind), given.leaves)
+    return x if kind is None or x.kind == kind else converted(e, x, kind)
 
 
-def element_at(e: Emitter, a: Arr, indices: Sequence[str]) -> Num:
-    """The element of an array at these indices, which are in range."""
-    kind, at = a.element, located(e, a, indices)
-    if e.lanes == 1 or e.along not in indices:
-        return one(kind, e.splat(kind.llvm, load(e, kind, at).text))
-    if indices[-1] != e.along or a.strides[-1] != str(a.dtype.itemsize):
-        raise Scattered
-    value = e.load(f"load {e.wide(memory(kind))}, ptr {at}, align 1")
-    return one(kind, e.op(f"icmp ne {e.wide('i8')} {value}, zeroinitializer") if kind.kind == "b" else value)
-
-
-def located(e: Emitter, a: Arr, indices: Sequence[str]) -> str:
-    """The address of an element."""
-    offset = "0"
-    for i, stride in zip(indices, a.strides, strict=True):
-        offset = plus(e, offset, times(e, i, stride))
-    return a.data if offset == "0" else e.op(f"getelementptr i8, ptr {a.data}, i64 {offset}")
-
-
-def converted(e: Emitter, x: Num, kind: Scalar) -> Num:
-    """An element in another dtype, without loss beyond what NumPy's own cast loses."""
-    source = x.scalar
-    if kind.kind == "f":
-        if source.kind == "f":
-            how = "fpext" if kind.bits > source.bits else "fptrunc"
-        else:
-            how = "sitofp" if source.kind == "i" else "uitofp"
-    elif source.kind == "f" or kind.kind == "b" or kind.bits <= source.bits:
-        raise Unlowered(f"a cast of {source.dtype} elements to {kind.dtype}")
-    else:
-        how = "sext" if source.kind == "i" else "zext"
-    return one(kind, e.op(f"{how} {e.wide(source.llvm)} {x.text} to {e.wide(kind.llvm)}"))
+def converted(e: Emitter, x: Lazy, kind: Scalar) -> Lazy:
+    """The same elements in another dtype, as NumPy's casts make them."""
+    element = shared(e, kind, lambda indices: one(kind, element_ops.converted(e, x.element(indices), kind)))
+    return Lazy(kind, x.dims, element, x.leaves, parts=x.parts, cost=x.cost + 1)
 
 
 def common_dims(e: Emitter, parts: Sequence[Lazy]) -> tuple[str, ...]:
@@ -118,61 +91,49 @@ def common_dims(e: Emitter, parts: Sequence[Lazy]) -> tuple[str, ...]:
     return tuple(out)
 
 
-def spread(p: Lazy, rank: int) -> Callable[[Sequence[str]], Num]:
-    """The element function for indices of the broadcast array."""
+def aligned(state: State, parts: Sequence[Lazy]) -> tuple[list[Lazy], tuple[str, ...]]:
+    """The operands and the sizes of the result.  One whose parts would have to be prepared again and again,
+    because it is broadcast along other axes than the last, is stored first."""
+    dims = common_dims(state.e, parts)
+    found = []
+    for p in parts:
+        fits = len(p.dims) == len(dims) and p.dims[:-1] == dims[:-1]
+        found.append(p if fits or not p.parts else as_lazy(state.e, materialized(state, p)))
+    return found, dims
 
-    def element(indices: Sequence[str]) -> Num:
-        own = indices[rank - len(p.dims) :]
-        return p.element(["0" if n == "1" else i for n, i in zip(p.dims, own, strict=True)])
 
-    return element
-
-
-def combined(e: Emitter, parts: Sequence[Lazy], kind: Scalar, compute: Callable[..., str]) -> Lazy:
+def combined(
+    state: State, parts: Sequence[Lazy], kind: Scalar, compute: Callable[..., str], cost: int = 1
+) -> Lazy:
     """The lazy array of `compute` on elements."""
-    dims = common_dims(e, parts)
+    parts, dims = aligned(state, parts)
     reads = [spread(p, len(dims)) for p in parts]
-    leaves = tuple(leaf for p in parts for leaf in p.leaves)
-    return Lazy(kind, dims, lambda indices: one(kind, compute(*(r(indices) for r in reads))), leaves)
+    leaves = tuple(dict.fromkeys(leaf for p in parts for leaf in p.leaves))
+    element = shared(state.e, kind, lambda indices: one(kind, compute(*(r(indices) for r in reads))))
+    total = cost + sum(p.cost for p in parts)
+    return Lazy(kind, dims, element, leaves, parts=merged_parts(parts), cost=total)
+
+
+def worth_keeping(state: State, x: Lazy) -> Lazy:
+    """A lazy array that several loops over a line read: its lines are kept where computing them is dear."""
+    return kept(state, x) if x.cost >= KEEP_FROM and x.dims and x.dims[-1] != "1" else x
 
 
 # ------------------------------------------------------------------------------------------ operators
-def operator(state: State, op: str, a: Val, b: Val) -> Lazy:
+def operator(state: State, op: str, a: Val, b: Val) -> Val:
     """`a op b`."""
-    e = state.e
     if op == "pow":
         return power(state, a, b)
-    left, right, out = loop_kinds(UFUNCS[op], kind_of(a), kind_of(b))
-    if left != right:
-        raise Unlowered(f"{op} on arrays of two kinds")
-    parts = [as_lazy(e, a, left), as_lazy(e, b, left)]
-    return combined(e, parts, out, lambda x, y: binary(e, op, x, y))
+    return apply(state, UFUNCS[op], (a, b))
 
 
 def in_place(state: State, op: str, a: Arr, b: Val) -> Arr:
     """`a op= b`: the array itself."""
     made = operator(state, op, a, b)
-    if made.kind != a.element:
+    if not isinstance(made, Lazy) or made.kind != a.element:
         raise Unlowered("an in-place operator whose result is of another dtype")
     assigned(state, a, made)
     return a
-
-
-def function(state: State, name: str, args: Sequence[Val]) -> Val:
-    """A ufunc of NumPy's on arrays, by name."""
-    known = {u.__name__: op for op, u in UFUNCS.items() if op != "pow"}
-    if name in known and len(args) == 2:
-        try:
-            return operator(state, known[name], args[0], args[1])
-        except Unlowered:
-            return by_inner_loop(state, getattr(np, name), args)
-    if len(args) == 1 and (name in ROUNDING or name in ("absolute", "negative")):
-        op = {"absolute": "abs", "negative": "neg"}.get(name, name)
-        return unary(state, op, args[0])
-    ufunc = getattr(np, name, None)
-    if isinstance(ufunc, np.ufunc) and ufunc.nin == len(args) and ufunc.nout == 1 and ufunc.signature is None:
-        return by_inner_loop(state, ufunc, args)
-    raise Unlowered(f"np.{name} of an array")
 
 
 def kind_of(x: Val) -> Scalar:
@@ -186,112 +147,119 @@ def kind_of(x: Val) -> Scalar:
     raise Unlowered("an operator on an array and something else")
 
 
-def binary(e: Emitter, op: str, x: Num, y: Num) -> str:
-    """One element of an operator."""
-    kind, t = x.scalar, e.wide(x.llvm)
-    if op in COMPARISONS:
-        if kind.kind == "f":
-            return e.op(f"fcmp {ORDERED[op]} {t} {x.text}, {y.text}")
-        return compare_ints(e, op, "i" if kind.kind == "i" else "u", t, x.text, y.text)
-    if op in BITWISE and kind.kind != "f":
-        return e.op(f"{BITWISE[op]} {t} {x.text}, {y.text}")
-    if kind.kind == "f" and op in ARITHMETIC:
-        return e.op(f"{ARITHMETIC[op]} {t} {x.text}, {y.text}")
-    if kind.kind in "iu" and op in INTEGER:
-        return e.op(f"{INTEGER[op]} {t} {x.text}, {y.text}")
-    if kind.kind in "iu" and op in ("lshift", "rshift"):
-        if e.lanes > 1:
-            raise Scattered
-        return shift(e, op, x, y).text
-    raise Unlowered(f"the operator {op} on arrays of {kind.dtype}")
+def either_kind(x: Val, others: Sequence[Val]) -> Val:
+    """A number that is a Python float or a float64, as a float64 where an array of float64 makes it one."""
+    if not isinstance(x, Num) or len(x.members) == 1 or any(m.kind != "f" or m.bits != 64 for m in x.members):
+        return x
+    doubles = [m for m in x.members if not m.weak]
+    arrays = [kind_of(o) for o in others if is_array(o)]
+    return Num((doubles[0],), x.text) if doubles and doubles[0] in arrays else x
+
+
+def function(state: State, name: str, args: Sequence[Val]) -> Val:
+    """A function of NumPy's that works element by element, by name."""
+    if name == "where" and len(args) == 3:
+        return where(state, *args)
+    if name == "clip" and len(args) == 3:
+        return clip(state, *args)
+    if name in ("round", "around") and (len(args) == 1 or (isinstance(args[1], Num) and args[1].const == 0)):
+        name, args = "rint", args[:1]
+        if kind_of(args[0]).kind != "f":
+            raise Unlowered("np.round of integers")
+    ufunc = getattr(np, name, None)
+    if isinstance(ufunc, np.ufunc) and ufunc.nin == len(args) and ufunc.nout == 1 and ufunc.signature is None:
+        return apply(state, ufunc, args)
+    raise Unlowered(f"np.{name} of an array")
+
+
+def apply(state: State, ufunc: np.ufunc, args: Sequence[Val]) -> Lazy:
+    """A ufunc: by instructions where there are some for it, else by NumPy's own inner loop, tile by tile."""
+    e = state.e
+    args = [either_kind(x, args) for x in args]
+    kinds = loop_kinds(ufunc, *map(kind_of, args))
+    parts = [as_lazy(e, x, kind) for x, kind in zip(args, kinds, strict=False)]
+    name, kind, out = ufunc.__name__, kinds[0], kinds[-1]
+    if len(parts) == 1 and vector_math.known(name, kind) and kind == out:
+        return combined(state, parts, out, lambda x: vector_math.compute(state, name, kind, x.text), 20)
+    if all(k == kind for k in kinds[:-1]):
+        lowered = element_ops.lowered(e, name, kind, out, len(parts))
+        if lowered is not None:
+            return combined(state, parts, out, lowered)
+    return by_tiles(state, ufunc, kinds, parts)
+
+
+def by_tiles(state: State, ufunc: np.ufunc, kinds: Sequence[Scalar], parts: Sequence[Lazy]) -> Lazy:
+    """A ufunc by its own inner loop."""
+    if ufunc.__name__ == "power" and kinds[0].kind != "f":
+        raise Unlowered("an integer array to a power")  # the loop may raise an exception
+    found = inner_loop(ufunc, list(kinds))
+    if found is None:
+        raise Unlowered(f"np.{ufunc.__name__}: its inner loop is not known")
+    operands, dims = aligned(state, parts)
+    if not dims:
+        raise Unlowered("a ufunc on arrays without axes")
+    return looped(state, ufunc, kinds, found, operands, dims)
 
 
 def power(state: State, a: Val, b: Val) -> Lazy:
-    """`a ** 2` of a float array, which NumPy computes as a product."""
-    if (
-        not is_array(a)
-        or not isinstance(b, Num)
-        or kind_of(a).kind != "f"
-        or b.const != 2
-        or not b.scalar.weak
-    ):
-        raise Unlowered("a power of an array")
-    kind = kind_of(a)
-    part = as_lazy(state.e, a, kind)
-    e = state.e
-    return combined(e, [part], kind, lambda x: e.op(f"fmul {e.wide(x.llvm)} {x.text}, {x.text}"))
+    """`a ** b`, which NumPy computes by simpler ufuncs for some exponents."""
+    if is_array(a) and isinstance(b, Num) and b.scalar.weak and b.scalar.kind in "if" and b.const is not None:
+        kind = kind_of(a)
+        if kind.kind == "f" and b.const in POWERS:
+            return apply(state, getattr(np, POWERS[b.const]), (a,))
+        if kind.kind in "iu" and b.scalar.kind == "i" and b.const == 2:
+            return apply(state, np.square, (a,))
+    return apply(state, np.power, (a, b))
 
 
 def unary(state: State, op: str, a: Val) -> Lazy:
-    """`op a`; op: neg, pos, abs, invert, or a function that rounds."""
-    e, kind = state.e, kind_of(a)
-    part = as_lazy(e, a, kind)
-    if kind.kind == "f" and (op in ROUNDING or op == "abs"):
-        name = "fabs" if op == "abs" else ROUNDING[op]
-        return combined(e, [part], kind, lambda x: intrinsic(e, name, x))
-    if kind.kind == "f" and op == "neg":
-        return combined(e, [part], kind, lambda x: e.op(f"fneg {e.wide(x.llvm)} {x.text}"))
-    if kind.kind in "iu" and op == "neg":
-        return combined(e, [part], kind, lambda x: e.op(f"sub {e.wide(x.llvm)} {zero_of(e)}, {x.text}"))
-    raise Unlowered(f"{op} of an array of {kind.dtype}")
+    """`op a`; op: neg, pos, abs, invert."""
+    names = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}
+    return apply(state, getattr(np, names[op]), (a,))
 
 
-def zero_of(e: Emitter) -> str:
-    """Zero in all lanes."""
-    return "0" if e.lanes == 1 else "zeroinitializer"
-
-
-def intrinsic(e: Emitter, name: str, x: Num) -> str:
-    """A function of one float that LLVM knows."""
-    bits, t = x.scalar.bits, e.wide(x.llvm)
-    return e.call(t, f"llvm.{name}.{f'v{e.lanes}' if e.lanes > 1 else ''}f{bits}", (t, x.text))
-
-
-def by_inner_loop(state: State, ufunc: np.ufunc, args: Sequence[Val]) -> Arr:
-    """A ufunc carried out by NumPy's own inner loop, at one go over all elements."""
+def where(state: State, condition: Val, a: Val, b: Val) -> Lazy:
+    """`np.where(condition, a, b)`."""
     e = state.e
-    kinds = loop_kinds(ufunc, *map(kind_of, args))
-    found = inner_loop(ufunc, kinds)
-    if found is None:
-        raise Unlowered("a ufunc whose inner loop is not known")
-    parts = [as_lazy(e, x, kind) for x, kind in zip(args, kinds, strict=False)]
-    dims = common_dims(e, parts)
-    if any(p.dims and p.dims != dims for p in parts):
-        raise Unlowered("a ufunc on arrays of different sizes")
-    stored = [whole(state, p) if p.dims else None for p in parts]
-    out = create(state, dims, kinds[-1].dtype, False)
-    count = "1"
-    for n in dims:
-        count = times(e, count, n)
-    pointers, counts, steps = (e.slot(f"[{len(kinds)} x i64]") for _ in range(3))
-    for k, kind in enumerate(kinds):
-        array = out if k == len(parts) else stored[k]
-        data, step = (array.data if array else ""), kind.dtype.itemsize
-        if array is None:
-            data, step = e.slot(kind.llvm), 0
-            e.line(f"store {kind.llvm} {parts[k].element(()).text}, ptr {data}")
-        e.line(f"store ptr {data}, ptr {e.op(f'getelementptr i64, ptr {pointers}, i64 {k}')}")
-        e.line(f"store i64 {step}, ptr {e.op(f'getelementptr i64, ptr {steps}, i64 {k}')}")
-    e.line(f"store i64 {count}, ptr {counts}")
-    loop, data = state.loop(ufunc, [kind.dtype for kind in kinds], found)
-    some, done = e.block("some"), e.block("looped")
-    e.branch(e.effect(f"icmp sgt i64 {count}, 0"), some, done)
-    e.start(some)
-    e.leaving()
-    e.line(f"call void {loop}(ptr {pointers}, ptr {counts}, ptr {steps}, ptr {data})")
-    e.jump(done)
-    e.start(done)
-    e.version += 1
-    return out
+    given = [kind_of(x) for x in (a, b)]
+    kind = numpy_scalar(np.result_type(*(_sample(k) for k in given)))
+    test = as_lazy(e, condition)
+    parts = [test, as_lazy(e, a, kind), as_lazy(e, b, kind)]
+
+    def pick(c: Num, x: Num, y: Num) -> str:
+        asked, t = element_ops.truth(e, c), e.wide(kind.llvm)
+        return e.op(f"select {e.wide('i1')} {asked}, {t} {x.text}, {t} {y.text}")
+
+    return combined(state, parts, kind, pick)
 
 
-def whole(state: State, p: Lazy) -> Arr:
-    """An operand in memory of its own kind, in C order without gaps."""
-    if len(p.leaves) == 1:
-        leaf = p.leaves[0]
-        if p.plain and leaf.strides == dense(state.e, leaf.dims, leaf.dtype.itemsize):
-            return leaf
-    return materialized(state, p)
+def _sample(kind: Scalar) -> Any:
+    """Something that takes part in promotion as a number of the kind does."""
+    if kind.weak and kind.kind != "b":
+        return 0 if kind.kind == "i" else 0.0
+    return kind.dtype
+
+
+def clip(state: State, x: Val, low: Val, high: Val) -> Val:
+    """`np.clip(x, low, high)`; None is no bound."""
+    bounds = [b for b in (low, high) if isinstance(b, Num) or is_array(b)]
+    if len(bounds) != 2 or not is_array(x):
+        raise Unlowered("np.clip with one bound")
+    kinds = loop_kinds(CLIP, *map(kind_of, (x, low, high)))
+    parts = [as_lazy(state.e, v, kinds[0]) for v in (x, low, high)]
+    if all(isinstance(b, Num) and b.const == b.const for b in bounds) and kinds[0].kind != "b":
+        if all(isinstance(b, Num) and b.const is not None for b in bounds):
+            return combined(state, parts, kinds[-1], element_ops.clipped(state.e, kinds[0]))
+    return by_tiles(state, CLIP, kinds, parts)
+
+
+def cast_to(state: State, x: Val, dtype: np.dtype[Any]) -> Val:
+    """`x.astype(dtype)`, which is always a new array."""
+    made = as_lazy(state.e, x)
+    kind = numpy_scalar(dtype)
+    if kind == made.kind:
+        return materialized(state, Lazy(kind, made.dims, made.element, made.leaves, parts=made.parts))
+    return converted(state.e, made, kind)
 
 
 # -------------------------------------------------------------------------------------------- storing
@@ -302,7 +270,7 @@ def materialized(state: State, x: Val) -> Arr:
     assert isinstance(x, Lazy)
     made = create(state, x.dims, x.kind.dtype, False)
     with apart(state.e):
-        fill(state.e, made, x)
+        fill(state, made, x)
     return made
 
 
@@ -312,29 +280,39 @@ def assigned(state: State, target: Arr, value: Val) -> None:
     state.written |= target.roots
     if isinstance(value, Arr) and same_place(value, target):
         return
-    part = as_lazy(e, value, target.element)
+    part = as_lazy(e, value)
+    if part.kind != target.element:
+        if "f" in (part.kind.kind, target.element.kind) and target.element.kind != "f":
+            raise Unlowered(f"a value of {part.kind.dtype} assigned to an array of {target.dtype}")
+        part = converted(e, part, target.element)
     if len(part.dims) > len(target.dims):
         raise Unlowered("a value with more axes than what it is assigned to")
     dims = common_dims(e, [Lazy(target.element, target.dims, part.element, ()), part])
     for n, m in zip(dims, target.dims, strict=True):
         if n != m:
             e.bail_if(e.op(f"icmp ne i64 {n}, {m}"))
+    if part.parts and (len(part.dims) != len(target.dims) or part.dims[:-1] != target.dims[:-1]):
+        part = as_lazy(e, materialized(state, part))
     if all(disjoint(leaf, target) for leaf in part.leaves):
         with apart(e):
-            fill(e, target, part)
+            fill(state, target, part)
         return
-    if not all(disjoint(leaf, target) or same_place(leaf, target) for leaf in part.leaves):
-        made = materialized(state, dataclasses.replace(part, plain=False))
-        part = as_lazy(e, made, made.element)
-        with apart(e):
-            fill(e, target, part)
+    if all(disjoint(leaf, target) or same_place(leaf, target) for leaf in part.leaves) and not part.parts:
+        fill(state, target, part)
         return
-    fill(e, target, part)
+    near = [leaf for leaf in part.leaves if not disjoint(leaf, target)]
+    if not part.parts and stencils.delayed(state, target, part, near):
+        return
+    stored = materialized(state, Lazy(part.kind, part.dims, part.element, part.leaves, parts=part.parts))
+    with apart(e):
+        fill(state, target, as_lazy(e, stored))
 
 
 def disjoint(a: Arr, b: Arr) -> bool:
     """Whether two arrays certainly share no memory: one of them was made here, after the other was there."""
-    return any(x.site not in (None, UNKNOWN) and y.age < x.age and y.site != x.site for x, y in ((a, b), (b, a)))
+    return any(
+        x.site not in (None, UNKNOWN) and y.age < x.age and y.site != x.site for x, y in ((a, b), (b, a))
+    )
 
 
 def same_place(a: Arr, b: Arr) -> bool:
@@ -355,73 +333,56 @@ def apart(e: Emitter) -> Iterator[None]:
     e.tags = before
 
 
-def fill(e: Emitter, target: Arr, value: Lazy) -> None:
+def fill(state: State, target: Arr, value: Lazy) -> None:
     """Store every element, several at once where they lie side by side."""
-    watching, e.watch = e.watch, False  # what is stored is computed: no flag is lost
+    e = state.e
+    for part in value.parts:
+        part.reserve(state)
     e.flush()
-    dtypes = [target.dtype, value.kind.dtype, *(a.dtype for a in value.leaves)]
-    lanes = VECTOR // max(d.itemsize for d in dtypes)
-    beside = bool(target.dims) and target.strides[-1] == str(target.dtype.itemsize)
-    mark = e.mark()
-    try:
-        store_all(e, target, value, lanes if beside and lanes > 1 else 1)
-    except Scattered:
-        e.lanes, e.along = 1, ""
-        e.rollback(mark)
-        store_all(e, target, value, 1)
+    watching, e.watch = e.watch, False  # what is stored is computed: no flag is lost
+    if not target.dims:
+        put_at(e, target, [], spread(value, 0)([]))
+    elif one_line(e, target, value):
+        total = "1"
+        for n in target.dims:
+            total = total if n == "1" else n if total == "1" else _product(e, total, n)
+        zeros = ["0"] * (len(target.dims) - 1)
+        lines(state, target, value, zeros, total)
+    else:
+        nested(state, target, value, [])
     e.watch = watching
     e.version += 1
 
 
-def store_all(e: Emitter, target: Arr, value: Lazy, lanes: int) -> None:
-    """Loops over all elements; along the last axis `lanes` at once, and the rest one by one."""
-    element, last = spread(value, len(target.dims)), len(target.dims) - 1
-
-    def put(indices: list[str]) -> None:
-        found = element(indices)
-        at = located(e, target, indices)
-        if e.lanes == 1:
-            store(e, target.element, at, found)
-            return
-        text, kind = found.text, target.element
-        if kind.kind == "b":
-            text = e.op(f"zext {e.wide('i1')} {text} to {e.wide('i8')}")
-        e.line(f"store {e.wide(memory(kind))} {text}, ptr {at}, align 1{e.tags[1]}")
-        e.version += 1
-
-    def loops(indices: list[str]) -> None:
-        axis = len(indices)
-        if axis > last:
-            put(indices)
-        elif axis < last or lanes == 1 or (target.dims[axis].isdigit() and int(target.dims[axis]) < lanes):
-            counted(e, "0", target.dims[axis], 1, lambda k: loops([*indices, k]))
-        else:
-            size = target.dims[axis]
-            whole = str(int(size) // lanes * lanes) if size.isdigit() else e.op(f"and i64 {size}, {-lanes}")
-            e.lanes = lanes
-            counted(e, "0", whole, lanes, lambda k: loops_along([*indices, k], k))
-            e.lanes, e.along = 1, ""
-            counted(e, whole, size, 1, lambda k: put([*indices, k]))
-
-    def loops_along(indices: list[str], k: str) -> None:
-        e.along = k
-        put(indices)
-
-    loops([])
+def _product(e: Emitter, a: str, b: str) -> str:
+    return str(int(a) * int(b)) if a.isdigit() and b.isdigit() else e.op(f"mul nsw i64 {a}, {b}")
 
 
-def counted(e: Emitter, start: str, stop: str, step: int, body: Callable[[str], None]) -> None:
-    """A loop whose index goes from start to stop."""
-    head, inside, out = e.block("each"), e.block("element"), e.block("done")
-    before = e.here
-    e.jump(head)
-    e.start(head)
-    k = e.phi(head, "i64")
-    e.branch(e.effect(f"icmp slt i64 {k.name}, {stop}"), inside, out)
-    e.start(inside)
-    with e.scope():
-        body(k.name)
-        following = e.effect(f"add nuw nsw i64 {k.name}, {step}")
-        k.ways = [(start, before.label), (following, e.here.label)]
-        e.jump(head)
-    e.start(out)
+def one_line(e: Emitter, target: Arr, value: Lazy) -> bool:
+    """Whether all elements lie in one line, in the target and in all that is read."""
+    if len(target.dims) == 1 or target.dims[-1] == "1" or any(part.row for part in value.parts):
+        return False
+    return all(a.strides == dense(e, a.dims, a.dtype.itemsize) for a in (target, *value.leaves)) and all(
+        not a.dims or a.dims == target.dims for a in value.leaves
+    )
+
+
+def nested(state: State, target: Arr, value: Lazy, outer: list[str]) -> None:
+    """Loops over all axes but the last, and the lines inside."""
+    axis = len(outer)
+    if axis == len(target.dims) - 1:
+        lines(state, target, value, outer, target.dims[-1])
+    else:
+        counted(state.e, "0", target.dims[axis], 1, lambda k: nested(state, target, value, [*outer, k]))
+
+
+def lines(state: State, target: Arr, value: Lazy, outer: list[str], size: str) -> None:
+    """Store one line."""
+    unit = target.strides[-1] == str(target.dtype.itemsize)
+    lanes = width(value, target.dtype) if size != "1" else 1
+    line(
+        state, value, outer, size, lambda indices, x: put_at(state.e, target, indices, x), lanes, masked=unit
+    )
+
+
+__all__ = ["inner_indices", "worth_keeping"]

@@ -71,13 +71,16 @@ class Emitter:
     when: a condition under which the code that is being written counts (its result is picked by a select
     later); checks are made under it.  watch: whether floating point flags matter in this function.
     outside: whether C functions are called, which may flag in the x87 unit as well.
+    reports: the same, wherever code is being written.
     lanes: how many neighbouring elements an instruction works on; along: the index that counts them.
+    mask: where not all lanes count, those that do; last: the index of the last element, which is read in
+    place of those that don't count.  helpers: other functions of the module, by name.
     tags: what is said of the aliasing of reads and of writes.
     pending: whether a check has failed that need not be acted on at once.  version: changes when memory does.
     """
 
     def __init__(self, watch: bool) -> None:
-        self.watch = watch
+        self.watch = self.reports = watch
         self.blocks: list[Block] = [Block("start")]
         self.here = self.blocks[0]
         self.prologue: list[str] = []
@@ -93,6 +96,8 @@ class Emitter:
         self.metadata: list[str] = []
         self.lanes = 1
         self.along = ""
+        self.mask = self.last = ""
+        self.helpers: dict[str, str] = {}
         self._count = 0
 
     def reachable(self) -> bool:

@@ -16,12 +16,12 @@ import numpy as np
 from runtime.execute import traceback
 from runtime.execute.loader import load
 from runtime.execute.native import abi, entry, llvm_load
-from runtime.execute.native.facts import IN_PLACE
 from runtime.execute.native.kinds import Unlowered
 from runtime.execute.native.llvm_load import Code
 from runtime.execute.native.lower import lower
 from runtime.execute.native.scalars import UFUNCS
 from runtime.execute.native.split import split
+from runtime.execute.native.waiting import IN_PLACE
 from runtime.execute.python_source import plan_source
 from runtime.ir.graph import Graph, Node
 from runtime.ir.walk import walk_nodes

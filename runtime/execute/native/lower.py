@@ -11,11 +11,12 @@ import dataclasses
 from collections.abc import Callable, Sequence
 
 from runtime.boxes import UnboundMarker
-from runtime.execute.native import elementwise, merge, ownership
+from runtime.execute.native import elementwise, gathers, merge, ownership, reductions
 from runtime.execute.native.arrays import dense, get_item, located, set_item
-from runtime.execute.native.calls import MAKERS, attribute, call, numpy_call
+from runtime.execute.native.calls import attribute, call, numpy_call
 from runtime.execute.native.emit import FALSE, TRUE, Block, Emitter, Phi
-from runtime.execute.native.facts import IN_PLACE, UNARY, may_wait, watches
+from runtime.execute.native.facts import watches
+from runtime.execute.native.handlers import HANDLERS
 from runtime.execute.native.iterables import length
 from runtime.execute.native.kinds import (
     PYTHON_BOOL,
@@ -41,6 +42,9 @@ from runtime.execute.native.values import (
     lift,
     one,
 )
+from runtime.execute.native.waiting import IN_PLACE, UNARY, along_lines, may_wait
+from runtime.execute.native.waiting import elementwise as is_elementwise
+from runtime.execute.native.waiting import reduction as is_reduction
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.walk import walk_nodes
 from runtime.types import ArrayType, NumberType, Type
@@ -195,8 +199,12 @@ class _Lowering:
             if made is None:
                 return None
             for value, x in zip(node.outputs, made, strict=True):
-                late = isinstance(x, Lazy) and value not in waiting
-                env[value] = elementwise.materialized(self.state, x) if late else x
+                if isinstance(x, Lazy):
+                    if value not in waiting:
+                        x = elementwise.materialized(self.state, x)
+                    elif waiting[value]:
+                        x = elementwise.worth_keeping(self.state, x)
+                env[value] = x
         if graph.diverges:
             self.e.bail_if(TRUE)
             return None
@@ -213,10 +221,7 @@ class _Lowering:
         if node.op == "setitem":
             if not isinstance(args[0], Arr):
                 raise Unlowered("an assignment to an item of something else than an array")
-            if elementwise.is_array(args[2]):
-                elementwise.assigned(self.state, located(self.e, args[0], args[1]), args[2])
-            else:
-                set_item(self.state, args[0], args[1], args[2])
+            self.set_item(args[0], args[1], args[2])
             return []
         made = self.value(node, args)
         return [made] if node.outputs else []
@@ -229,6 +234,8 @@ class _Lowering:
         if op in IN_PLACE and isinstance(args[0], Arr):
             return elementwise.in_place(self.state, IN_PLACE[op], args[0], args[1])
         op = IN_PLACE.get(op, op)
+        if op in HANDLERS:
+            return HANDLERS[op](self.state, args[:count], keywords)
         if op in UFUNCS and len(args) == 2:
             a, b = args
             if isinstance(a, Num) and isinstance(b, Num):
@@ -245,10 +252,12 @@ class _Lowering:
             return one(PYTHON_BOOL, answer, answer == TRUE if answer in (TRUE, FALSE) else None)
         if op == "getitem":
             return self.get_item(args[0], args[1])
-        if op.startswith("np.") and op[3:] not in MAKERS and any(map(elementwise.is_array, args)):
-            if keywords:
-                raise Unlowered(f"{op} with options")
+        if is_elementwise(node) and any(map(elementwise.is_array, args)):
+            if op == "nd.astype":
+                return reductions.cast(self.state, args[:count], keywords)
             return elementwise.function(self.state, op[3:], args)
+        if is_reduction(node) and elementwise.is_array(args[0]):
+            return reductions.reduce(self.state, op[3:], args[:count], keywords, along_lines(node))
         if op.startswith("np.") or (op == "nd.copy" and not keywords):
             return numpy_call(self.state, op[3:], args[:count], keywords)
         if op == "py.call" and isinstance(args[0], Static) and not node.attr("starred"):
@@ -283,8 +292,21 @@ class _Lowering:
             self.e.bail_if(TRUE)
         return x
 
+    def set_item(self, array: Arr, key: Val, value: Val) -> None:
+        """`array[key] = value`."""
+        if isinstance(value, Tup):
+            value = HANDLERS["np.array"](self.state, [value], {})
+        if gathers.by_arrays(key):
+            gathers.put(self.state, array, key, value)
+        elif elementwise.is_array(value):
+            elementwise.assigned(self.state, located(self.e, array, key), value)
+        else:
+            set_item(self.state, array, key, value)
+
     def get_item(self, container: Val, key: Val) -> Val:
         """`container[key]`."""
+        if isinstance(container, Arr) and gathers.by_arrays(key):
+            return gathers.get(self.state, container, key)
         if isinstance(container, Arr):
             return get_item(self.state, container, key)
         if isinstance(container, Tup) and isinstance(key, Num) and type(key.const) is int:

@@ -1,16 +1,20 @@
 """NumPy's own inner loops as native callees: what a ufunc runs per element, callable without Python.
 
-In: a ufunc and the dtypes of a loop.  Out: the addresses of the loop and of its data.  What always holds:
-the loop found is the one NumPy itself takes for these dtypes: the first whose types match.
+In: a ufunc and the dtypes of a loop.  Out: the addresses of the loop and of its data; calls of it.  What
+always holds: the loop found is the one NumPy itself takes for these dtypes: the first whose types match; the
+flags that were raised before a call are put away first, since a loop may clear them.
 """
 
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 
 import numpy as np
 
+from runtime.execute.native.emit import FLAGS, Emitter
 from runtime.execute.native.kinds import Scalar
+from runtime.execute.native.state import State
 
 
 class _UFunc(ctypes.Structure):
@@ -43,3 +47,65 @@ def inner_loop(ufunc: np.ufunc, kinds: list[Scalar]) -> tuple[int, int] | None:
         if seen.types[k * seen.nargs : (k + 1) * seen.nargs] == wanted and seen.functions[k]:
             return seen.functions[k], seen.data[k] or 0
     return None
+
+
+def call_loop(
+    state: State, ufunc: np.ufunc, kinds: Sequence[Scalar], found: tuple[int, int],
+    operands: Sequence[tuple[str, str]], count: str,
+) -> None:  # fmt: skip
+    """Call a loop on memory: an (address, byte step) for each operand and result."""
+    e = state.e
+    name = caller(e, len(operands))
+    loop, data = state.loop(ufunc, [k.dtype for k in kinds], found)
+    places = ", ".join(f"ptr {at}, i64 {step}" for at, step in operands)
+    e.outside = True
+    e.line(f"call void @{name}({places}, i64 {count}, ptr {loop}, ptr {data}, ptr %raised)")
+    e.version += 1
+
+
+def call_on_lanes(
+    state: State, ufunc: np.ufunc, kinds: Sequence[Scalar], found: tuple[int, int], xs: Sequence[str]
+) -> str:
+    """A loop on the elements of vectors of floats."""
+    e = state.e
+    cells = [e.slot(e.wide(kind.llvm)) for kind in kinds]
+    for cell, x, kind in zip(cells, xs, kinds, strict=False):
+        e.line(f"store {e.wide(kind.llvm)} {x}, ptr {cell}, align 8")
+    operands = [(cell, str(kind.dtype.itemsize)) for cell, kind in zip(cells, kinds, strict=True)]
+    version = e.version
+    call_loop(state, ufunc, kinds, found, operands, str(e.lanes))
+    e.version = version  # only cells of its own were written
+    return e.effect(f"load {e.wide(kinds[-1].llvm)}, ptr {cells[-1]}, align 8")
+
+
+def caller(e: Emitter, count: int) -> str:
+    """The name of a function of the module that calls a loop of so many operands and results."""
+    name = f"by_loop_{count}"
+    if name in e.helpers:
+        return name
+    lines = [f"%{what} = alloca [{count} x i64], align 8" for what in ("at", "step")]
+    lines.append("%counts = alloca i64, align 8")
+    for k in range(count):
+        lines += [
+            f"%at{k} = getelementptr i64, ptr %at, i64 {k}",
+            f"store ptr %a{k}, ptr %at{k}",
+            f"%step{k} = getelementptr i64, ptr %step, i64 {k}",
+            f"store i64 %s{k}, ptr %step{k}",
+        ]
+    lines.append("store i64 %n, ptr %counts")
+    if e.reports:
+        e.declare("declare i32 @autograph_fetestexcept(i32)")
+        lines += [
+            f"%now = call i32 @autograph_fetestexcept(i32 {FLAGS})",
+            "%before = load i32, ptr %raised",
+            "%all = or i32 %before, %now",
+            "store i32 %all, ptr %raised",
+        ]
+    lines += ["call void %loop(ptr %at, ptr %counts, ptr %step, ptr %data)", "ret void"]
+    arguments = ", ".join(f"ptr %a{k}, i64 %s{k}" for k in range(count))
+    body = "\n".join(f"  {line}" for line in lines)
+    e.helpers[name] = (
+        f"define internal void @{name}({arguments}, i64 %n, ptr %loop, ptr %data, ptr %raised) "
+        f"noinline nounwind {{\n{body}\n}}"
+    )
+    return name

@@ -58,7 +58,8 @@ class Arr:
 
     handle: the ndarray object, where this is all of it.  roots: the parameters whose memory it may be in.
     depth: how many loops surround the place that made it.  site: which place in the code that is.
-    age: no place with a higher number has made it.
+    age: no place with a higher number has made it.  window: where it is all or a part of another array with
+    the same strides: the address of that one's first element, and the indices of the first element in it.
     """
 
     dtype: np.dtype[Any]
@@ -70,6 +71,7 @@ class Arr:
     depth: int = 0
     site: int | None = None
     age: int = 0
+    window: tuple[str, tuple[int, ...]] | None = None
 
     @property
     def element(self) -> Scalar:
@@ -96,7 +98,7 @@ class Lazy:
 
     leaves: the stored arrays that it reads.  plain: whether it is just the one leaf, element for element.
     parts: what is prepared, in this order, before the elements of a line (along the last axis).  cost: about
-    how many instructions an element takes.
+    how many instructions an element takes.  held: the part that keeps its lines in memory.
     """
 
     kind: Scalar
@@ -106,6 +108,7 @@ class Lazy:
     plain: bool = False
     parts: tuple[Part, ...] = ()
     cost: int = 0
+    held: Part | None = None
 
 
 @dataclasses.dataclass(frozen=True)

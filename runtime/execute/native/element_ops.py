@@ -1,0 +1,322 @@
+"""One element at a time, or one per lane: the instructions of NumPy's simple ufuncs and casts.
+
+In: numbers (of all lanes of the emitter).  Out: the text of the result.  What always holds: bit for bit what
+NumPy gives, and no flag that NumPy would not see, but for comparisons with NaN, after which the plan decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from runtime.execute.native.emit import Emitter
+from runtime.execute.native.floats import ORDERED
+from runtime.execute.native.integers import compare_ints
+from runtime.execute.native.kinds import Scalar, Unlowered
+from runtime.execute.native.values import Num
+
+Lowered = Callable[..., str]
+FLOAT_BINARY = {
+    "add": "fadd",
+    "subtract": "fsub",
+    "multiply": "fmul",
+    "divide": "fdiv",
+    "true_divide": "fdiv",
+}
+INT_BINARY = {"add": "add", "subtract": "sub", "multiply": "mul"}
+BIT_BINARY = {"bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor"}
+BOOL_BINARY = {
+    **BIT_BINARY, "add": "or", "multiply": "and", "logical_and": "and", "logical_or": "or",
+    "logical_xor": "xor", "maximum": "or", "minimum": "and", "not_equal": "xor", "fmax": "or", "fmin": "and",
+}  # fmt: skip
+COMPARED = {
+    "less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge", "equal": "eq", "not_equal": "ne",
+}  # fmt: skip
+LLVM_UNARY = {n: n for n in ("sqrt", "floor", "ceil", "trunc", "rint", "fabs")}
+LOGICAL = {"logical_and": "and", "logical_or": "or", "logical_xor": "xor"}
+
+
+def lowered(e: Emitter, name: str, kind: Scalar, out: Scalar, count: int) -> Lowered | None:
+    """The instructions of a ufunc on operands of one kind, or None where there are none here."""
+    if count == 2:
+        return _binary(e, name, kind, out)
+    return _unary(e, name, kind, out) if count == 1 else None
+
+
+# --------------------------------------------------------------------------------------------- binary
+def _binary(e: Emitter, name: str, kind: Scalar, out: Scalar) -> Lowered | None:
+    if kind.kind == "b":
+        if name not in BOOL_BINARY or out.kind != "b":
+            return None
+        return _plain(e, BOOL_BINARY[name], kind)
+    if name in LOGICAL:
+        return lambda x, y: e.op(f"{LOGICAL[name]} {e.wide('i1')} {truth(e, x)}, {truth(e, y)}")
+    if name in COMPARED:
+        return _comparison(e, COMPARED[name], kind)
+    if name in ("maximum", "minimum", "fmax", "fmin"):
+        return _extreme(e, name, kind)
+    if kind.kind == "f":
+        return _plain(e, FLOAT_BINARY[name], kind) if name in FLOAT_BINARY else None
+    if name in INT_BINARY or name in BIT_BINARY:
+        return _plain(e, {**INT_BINARY, **BIT_BINARY}[name], kind)
+    if name in ("left_shift", "right_shift"):
+        return lambda x, y: _shift(e, name, kind, x, y)
+    if name in ("floor_divide", "remainder"):
+        return lambda x, y: _divided(e, name, kind, x, y)
+    return None
+
+
+def _plain(e: Emitter, instruction: str, kind: Scalar) -> Lowered:
+    return lambda x, y: e.op(f"{instruction} {e.wide(kind.llvm)} {x.text}, {y.text}")
+
+
+def _comparison(e: Emitter, op: str, kind: Scalar) -> Lowered:
+    def compare(x: Num, y: Num) -> str:
+        t = e.wide(kind.llvm)
+        if kind.kind == "f":
+            return e.op(f"fcmp {ORDERED[op]} {t} {x.text}, {y.text}")
+        return compare_ints(e, op, "i" if kind.kind == "i" else "u", t, x.text, y.text)
+
+    return compare
+
+
+def _extreme(e: Emitter, name: str, kind: Scalar) -> Lowered:
+    """The larger or smaller of two; of equal ones the second, of NaNs the first."""
+    greater = name in ("maximum", "fmax")
+
+    def pick(x: Num, y: Num) -> str:
+        t, b = e.wide(kind.llvm), e.wide("i1")
+        if kind.kind != "f":
+            how = ("s" if kind.kind == "i" else "u") + ("gt" if greater else "lt")
+            return e.op(
+                f"select {b} {e.op(f'icmp {how} {t} {x.text}, {y.text}')}, {t} {x.text}, {t} {y.text}"
+            )
+        first = e.op(f"fcmp {'ogt' if greater else 'olt'} {t} {x.text}, {y.text}")
+        own = x if name.endswith("imum") else y
+        nan = e.op(f"fcmp uno {t} {own.text}, {own.text}")
+        return e.op(f"select {b} {e.op(f'or {b} {nan}, {first}')}, {t} {x.text}, {t} {y.text}")
+
+    if name.startswith("fm") and kind.kind == "f":
+        return _no_instructions  # which zero it takes is for NumPy's loop to say
+    return pick
+
+
+def _no_instructions(*_: Num) -> str:
+    raise Unlowered("np.fmax and np.fmin")
+
+
+def _shift(e: Emitter, name: str, kind: Scalar, x: Num, y: Num) -> str:
+    t, b, bits = e.wide(kind.llvm), e.wide("i1"), kind.bits
+    fits = e.op(f"icmp ult {t} {y.text}, {e.splat(kind.llvm, str(bits))}")
+    zero = e.splat(kind.llvm, "0")
+    if name == "right_shift" and kind.kind == "i":
+        count = e.op(f"select {b} {fits}, {t} {y.text}, {t} {e.splat(kind.llvm, str(bits - 1))}")
+        return e.op(f"ashr {t} {x.text}, {count}")
+    count = e.op(f"select {b} {fits}, {t} {y.text}, {t} {zero}")
+    moved = e.op(f"{'shl' if name == 'left_shift' else 'lshr'} {t} {x.text}, {count}")
+    return e.op(f"select {b} {fits}, {t} {moved}, {t} {zero}")
+
+
+def _divided(e: Emitter, name: str, kind: Scalar, x: Num, y: Num) -> str:
+    """`//` or `%` of integers; by zero is 0 and raises the processor's flag, as NumPy does."""
+    t, b = e.wide(kind.llvm), e.wide("i1")
+    zero, unit = e.splat(kind.llvm, "0"), e.splat(kind.llvm, "1")
+    is_zero = e.op(f"icmp eq {t} {y.text}, {zero}")
+    _flag_zero(e, is_zero)
+    if kind.kind == "u":
+        divisor = e.op(f"select {b} {is_zero}, {t} {unit}, {t} {y.text}")
+        found = e.op(f"{'udiv' if name == 'floor_divide' else 'urem'} {t} {x.text}, {divisor}")
+        return e.op(f"select {b} {is_zero}, {t} {zero}, {t} {found}")
+    minus_one = e.op(f"icmp eq {t} {y.text}, {e.splat(kind.llvm, '-1')}")
+    bad = e.op(f"or {b} {is_zero}, {minus_one}")
+    divisor = e.op(f"select {b} {bad}, {t} {unit}, {t} {y.text}")
+    rest = e.op(f"srem {t} {x.text}, {divisor}")
+    uneven = e.op(f"icmp ne {t} {rest}, {zero}")
+    crosses = e.op(f"icmp slt {t} {e.op(f'xor {t} {rest}, {divisor}')}, {zero}")
+    adjust = e.op(f"and {b} {uneven}, {crosses}")
+    if name == "remainder":
+        moved = e.op(f"add {t} {rest}, {e.op(f'select {b} {adjust}, {t} {divisor}, {t} {zero}')}")
+        return e.op(f"select {b} {bad}, {t} {zero}, {t} {moved}")
+    quotient = e.op(f"sdiv {t} {x.text}, {divisor}")
+    quotient = e.op(f"add {t} {quotient}, {e.op(f'sext {b} {adjust} to {t}')}")
+    if name == "floor_divide":
+        least = e.op(f"icmp eq {t} {x.text}, {e.splat(kind.llvm, str(-(1 << kind.bits - 1)))}")
+        _flag_zero(e, e.op(f"and {b} {minus_one}, {least}"))  # the quotient overflows: NumPy says so
+    turned = e.op(f"sub {t} {zero}, {x.text}")
+    quotient = e.op(f"select {b} {minus_one}, {t} {turned}, {t} {quotient}")
+    return e.op(f"select {b} {is_zero}, {t} {zero}, {t} {quotient}")
+
+
+def _flag_zero(e: Emitter, where: str) -> None:
+    """Raise the processor's flags for a division by zero and an overflow where the test holds in any lane.
+
+    Which of them does not matter: the plan does such a call.
+    """
+    any_lane = where if e.lanes == 1 else e.call(
+        "i1", f"llvm.vector.reduce.or.v{e.lanes}i1", (e.wide("i1"), where))  # fmt: skip
+    bad = e.op(f"select i1 {any_lane}, double 0.0, double 1.0")
+    huge = e.op(f"select i1 {any_lane}, double 0x7FEFFFFFFFFFFFFF, double 1.0")
+    bad, huge = (e.effect(f'call double asm "", "=x,0"(double {x})') for x in (bad, huge))  # not folded
+    for text in (f"fdiv double 1.0, {bad}", f"fadd double {huge}, {huge}"):
+        value = e.effect(text)
+        e.line(
+            f'call void asm sideeffect "", "x"(double {value}) nounwind memory(inaccessiblemem: readwrite)'
+        )
+
+
+# ---------------------------------------------------------------------------------------------- unary
+def _unary(e: Emitter, name: str, kind: Scalar, out: Scalar) -> Lowered | None:
+    t = kind.llvm
+    if name in ("positive", "conjugate") and kind == out and kind.kind != "b":
+        return lambda x: x.text
+    if name == "logical_not":
+        return lambda x: _not(e, truth(e, x))
+    if name == "square" and kind.kind != "b":
+        return lambda x: e.op(f"{'fmul' if kind.kind == 'f' else 'mul'} {e.wide(t)} {x.text}, {x.text}")
+    if kind.kind == "f":
+        return _float_unary(e, name, kind)
+    if name == "invert":
+        ones = "true" if kind.kind == "b" else "-1"
+        return lambda x: e.op(f"xor {e.wide(t)} {x.text}, {e.splat(t, ones)}")
+    if kind.kind not in "iu" or kind != out:
+        return None
+    if name == "negative":
+        return lambda x: e.op(f"sub {e.wide(t)} {e.splat(t, '0')}, {x.text}")
+    if name == "absolute":
+        return (lambda x: _int_abs(e, kind, x)) if kind.kind == "i" else (lambda x: x.text)
+    return None
+
+
+def _not(e: Emitter, x: str) -> str:
+    return e.op(f"xor {e.wide('i1')} {x}, {e.splat('i1', 'true')}")
+
+
+def _int_abs(e: Emitter, kind: Scalar, x: Num) -> str:
+    t, zero = e.wide(kind.llvm), e.splat(kind.llvm, "0")
+    below = e.op(f"icmp slt {t} {x.text}, {zero}")
+    return e.op(f"select {e.wide('i1')} {below}, {t} {e.op(f'sub {t} {zero}, {x.text}')}, {t} {x.text}")
+
+
+def _float_unary(e: Emitter, name: str, kind: Scalar) -> Lowered | None:
+    t = kind.llvm
+    function = "fabs" if name == "absolute" else LLVM_UNARY.get(name)
+    if function is not None:
+        return lambda x: intrinsic(e, function, x)
+    if name == "negative":
+        return lambda x: e.op(f"fneg {e.wide(t)} {x.text}")
+    if name == "reciprocal":
+        return lambda x: e.op(f"fdiv {e.wide(t)} {e.splat(t, '1.0')}, {x.text}")
+    whole, b = f"i{kind.bits}", "i1"
+    infinite = 0x7FF0000000000000 if kind.bits == 64 else 0x7F800000
+
+    def size(x: Num) -> str:
+        pattern = e.op(f"bitcast {e.wide(t)} {x.text} to {e.wide(whole)}")
+        return e.op(f"and {e.wide(whole)} {pattern}, {e.splat(whole, str((1 << kind.bits - 1) - 1))}")
+
+    how = {"isnan": "sgt", "isinf": "eq", "isfinite": "slt"}.get(name)
+    if how is not None:
+        return lambda x: e.op(f"icmp {how} {e.wide(whole)} {size(x)}, {e.splat(whole, str(infinite))}")
+    if name == "signbit":
+        return lambda x: e.op(
+            f"icmp slt {e.wide(whole)} {e.op(f'bitcast {e.wide(t)} {x.text} to {e.wide(whole)}')}, "
+            f"{e.splat(whole, '0')}"
+        )
+    if name == "sign":
+        return lambda x: _sign(e, kind, x, b)
+    return None
+
+
+def _sign(e: Emitter, kind: Scalar, x: Num, b: str) -> str:
+    """-1, 0 or 1; NaN stays, and zeros become positive."""
+    t = e.wide(kind.llvm)
+    zero = e.splat(kind.llvm, "0.0")
+    known = e.op(f"fcmp one {t} {x.text}, {zero}")
+    signed = intrinsic_of(e, "copysign", kind, e.splat(kind.llvm, "1.0"), x.text)
+    found = e.op(f"select {e.wide(b)} {known}, {t} {signed}, {t} {zero}")
+    nan = e.op(f"fcmp uno {t} {x.text}, {x.text}")
+    return e.op(f"select {e.wide(b)} {nan}, {t} {x.text}, {t} {found}")
+
+
+def intrinsic(e: Emitter, name: str, x: Num) -> str:
+    """A function of one float that LLVM knows."""
+    return intrinsic_of(e, name, x.scalar, x.text)
+
+
+def intrinsic_of(e: Emitter, name: str, kind: Scalar, *args: str) -> str:
+    """A function of floats that LLVM knows."""
+    t = e.wide(kind.llvm)
+    suffix = f"{f'v{e.lanes}' if e.lanes > 1 else ''}f{kind.bits}"
+    return e.call(t, f"llvm.{name}.{suffix}", *((t, a) for a in args))
+
+
+def truth(e: Emitter, x: Num) -> str:
+    """Whether an element is not zero."""
+    kind, t = x.scalar, e.wide(x.llvm)
+    if kind.kind == "b":
+        return x.text
+    if kind.kind == "f":
+        return e.op(f"fcmp une {t} {x.text}, {e.splat(kind.llvm, '0.0')}")
+    return e.op(f"icmp ne {t} {x.text}, {e.splat(kind.llvm, '0')}")
+
+
+def clipped(e: Emitter, kind: Scalar) -> Lowered:
+    """An element between two bounds that are no NaN."""
+
+    def clip(x: Num, low: Num, high: Num) -> str:
+        t, b = e.wide(kind.llvm), e.wide("i1")
+        less, more = ("fcmp olt", "fcmp ogt") if kind.kind == "f" else (
+            ("icmp slt", "icmp sgt") if kind.kind == "i" else ("icmp ult", "icmp ugt"))  # fmt: skip
+        below = e.op(f"{less} {t} {x.text}, {low.text}")
+        found = e.op(f"select {b} {below}, {t} {low.text}, {t} {x.text}")
+        above = e.op(f"{more} {t} {found}, {high.text}")
+        return e.op(f"select {b} {above}, {t} {high.text}, {t} {found}")
+
+    return clip
+
+
+# ---------------------------------------------------------------------------------------------- casts
+def converted(e: Emitter, x: Num, kind: Scalar) -> str:
+    """An element in another dtype, as NumPy's cast makes it."""
+    source = x.scalar
+    held, wanted = e.wide(source.llvm), e.wide(kind.llvm)
+    if kind.kind == "b":
+        return truth(e, x)
+    if kind.kind == "f":
+        if source.kind == "f":
+            how = "fpext" if kind.bits > source.bits else "fptrunc"
+        else:
+            how = "sitofp" if source.kind == "i" else "uitofp"
+        return e.op(f"{how} {held} {x.text} to {wanted}")
+    if source.kind == "f":
+        if kind.kind != "i" or kind.bits not in (32, 64):
+            raise Unlowered(f"a cast of {source.dtype} elements to {kind.dtype}")
+        return _truncated(e, source, x.text, kind)
+    if held == wanted:
+        return x.text
+    if source.kind == "b" or kind.bits > source.bits:
+        return e.op(f"{'sext' if source.kind == 'i' else 'zext'} {held} {x.text} to {wanted}")
+    return e.op(f"trunc {held} {x.text} to {wanted}")
+
+
+def _truncated(e: Emitter, source: Scalar, x: str, kind: Scalar) -> str:
+    """A float's integer part by the processor's own instruction, which flags what does not fit."""
+    unit, letter = ("sse2", "sd") if source.bits == 64 else ("sse", "ss")
+    vector = f"<{128 // source.bits} x {source.llvm}>"
+    whole = "i64" if kind.bits == 64 else "i32"
+    function = f"llvm.x86.{unit}.cvtt{letter}2si{'64' if kind.bits == 64 else ''}"
+
+    def single(text: str) -> str:
+        first = e.op(f"insertelement {vector} zeroinitializer, {source.llvm} {text}, i32 0")
+        return e.call(whole, function, (vector, first))
+
+    if e.lanes == 1:
+        return single(x)
+    found = "poison"
+    for lane in range(e.lanes):
+        one = single(e.op(f"extractelement {e.wide(source.llvm)} {x}, i32 {lane}"))
+        found = e.op(f"insertelement {e.wide(whole)} {found}, {whole} {one}, i32 {lane}")
+    return found
+
+
+__all__ = ["clipped", "converted", "lowered", "np", "truth"]

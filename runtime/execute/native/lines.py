@@ -1,0 +1,442 @@
+"""Loops over arrays line by line: several elements at once, tiles and rows in memory of their own.
+
+In: lazy arrays and what to do with their elements.  Out: loops.  What always holds: a line's last elements,
+which fill no vector, are worked on under a mask, in whose other lanes the last element stands again, so no
+flag is raised that an element would not raise; parts of a lazy array are prepared before elements that need
+them; memory of a part is never memory of an array.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from runtime.execute.native import host
+from runtime.execute.native.arrays import create, load, memory, plus, times
+from runtime.execute.native.emit import Emitter
+from runtime.execute.native.kinds import Scalar
+from runtime.execute.native.state import State
+from runtime.execute.native.ufunc_loops import call_loop
+from runtime.execute.native.values import Arr, Lazy, Num, Part, one
+
+TILE = 512  # elements that a ufunc's own loop works on at once
+ON_STACK = 1 << 14  # bytes of a row that may lie on the stack
+Element = Callable[[Sequence[str]], Num]
+Put = Callable[[list[str], Num], None]
+
+
+class Scattered(Exception):
+    """Some instruction works on single elements only."""
+
+
+@functools.cache
+def vector_bytes() -> int:
+    """How many bytes this processor works on at once."""
+    have = host.flags()
+    if {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= have:
+        return 64
+    return 32 if "avx2" in have else 16
+
+
+# ------------------------------------------------------------------------------------------- elements
+def shared(e: Emitter, kind: Scalar, compute: Element) -> Element:
+    """The same function of the indices, whose instructions are written once per place."""
+    name = e.name()
+
+    def element(indices: Sequence[str]) -> Num:
+        key = f"{name} {' '.join(indices)} {e.lanes} {e.mask} {e.version}"
+        if key not in e.memo:
+            found = compute(indices)
+            e.memo[f"{name} {' '.join(indices)} {e.lanes} {e.mask} {e.version}"] = found.text
+            return found
+        return one(kind, e.memo[key])
+
+    return element
+
+
+def located(e: Emitter, a: Arr, indices: Sequence[str]) -> str:
+    """The address of an element."""
+    offset = "0"
+    for i, stride in zip(indices, a.strides, strict=True):
+        offset = plus(e, offset, times(e, i, stride))
+    return a.data if offset == "0" else e.op(f"getelementptr i8, ptr {a.data}, i64 {offset}")
+
+
+def element_at(e: Emitter, a: Arr, indices: Sequence[str]) -> Num:
+    """The element of an array at these indices, which are in range, or as many as there are lanes."""
+    kind = a.element
+    if e.lanes == 1 or e.along not in indices:
+        return one(kind, e.splat(kind.llvm, load(e, kind, located(e, a, indices)).text))
+    axis = list(indices).index(e.along)
+    if a.strides[axis] == str(a.dtype.itemsize):
+        value = beside(e, a, indices, axis)
+    else:
+        value = gathered(e, a, indices, axis)
+    return one(kind, e.op(f"icmp ne {e.wide('i8')} {value}, zeroinitializer") if kind.kind == "b" else value)
+
+
+def beside(e: Emitter, a: Arr, indices: Sequence[str], axis: int) -> str:
+    """Neighbours in memory, at one go."""
+    held = memory(a.element)
+    wide, at = e.wide(held), located(e, a, indices)
+    if not e.mask:
+        return e.load(f"load {wide}, ptr {at}, align 1")
+    other = [*indices[:axis], e.last, *indices[axis + 1 :]]
+    last = e.splat(held, e.load(f"load {held}, ptr {located(e, a, other)}, align 1"))
+    function = f"llvm.masked.load.{lanes_of(e, held)}.p0"
+    e.declare(f"declare {wide} @{function}(ptr, i32, {e.wide('i1')}, {wide})")
+    return e.load(f"call {wide} @{function}(ptr {at}, i32 1, {e.wide('i1')} {e.mask}, {wide} {last})")
+
+
+def gathered(e: Emitter, a: Arr, indices: Sequence[str], axis: int) -> str:
+    """Elements that lie apart, one by one."""
+    held, value = memory(a.element), "poison"
+    wide = e.wide(held)
+    at = located(e, a, indices)
+    other = [*indices[:axis], e.last, *indices[axis + 1 :]] if e.mask else []
+    for lane in range(e.lanes):
+        offset = times(e, str(lane), a.strides[axis])
+        place = at if offset == "0" else e.op(f"getelementptr i8, ptr {at}, i64 {offset}")
+        if e.mask and lane:
+            counts = e.op(f"extractelement {e.wide('i1')} {e.mask}, i32 {lane}")
+            place = e.op(f"select i1 {counts}, ptr {place}, ptr {located(e, a, other)}")
+        found = e.load(f"load {held}, ptr {place}, align 1")
+        value = e.op(f"insertelement {wide} {value}, {held} {found}, i32 {lane}")
+    return value
+
+
+def lanes_of(e: Emitter, llvm: str) -> str:
+    """The suffix of an intrinsic's name for vectors of this type."""
+    return f"v{e.lanes}{ {'double': 'f64', 'float': 'f32'}.get(llvm, llvm) }"
+
+
+def put_at(e: Emitter, a: Arr, indices: Sequence[str], value: Num) -> None:
+    """Store an element, or as many as there are lanes."""
+    kind, held = a.element, memory(a.element)
+    text = value.text
+    if kind.kind == "b":
+        text = e.op(f"zext {e.wide('i1')} {text} to {e.wide('i8')}")
+    at, wide = located(e, a, indices), e.wide(held)
+    e.version += 1
+    if e.lanes == 1 or a.strides[-1] == str(a.dtype.itemsize):
+        if not e.mask:
+            e.line(f"store {wide} {text}, ptr {at}, align 1{e.tags[1]}")
+            return
+        function, mask = f"llvm.masked.store.{lanes_of(e, held)}.p0", e.wide("i1")
+        e.declare(f"declare void @{function}({wide}, ptr, i32, {mask})")
+        e.line(f"call void @{function}({wide} {text}, ptr {at}, i32 1, {mask} {e.mask}){e.tags[1]}")
+        return
+    for lane in range(e.lanes):
+        single = e.effect(f"extractelement {wide} {text}, i32 {lane}")
+        offset = times(e, str(lane), a.strides[-1])
+        place = at if offset == "0" else e.op(f"getelementptr i8, ptr {at}, i64 {offset}")
+        e.line(f"store {held} {single}, ptr {place}, align 1{e.tags[1]}")
+
+
+def spread(p: Lazy, rank: int) -> Element:
+    """The element function for indices of the broadcast array."""
+
+    def element(indices: Sequence[str]) -> Num:
+        own = indices[rank - len(p.dims) :]
+        return p.element(["0" if n == "1" else i for n, i in zip(p.dims, own, strict=True)])
+
+    return element
+
+
+# ---------------------------------------------------------------------------------------------- loops
+def counted(e: Emitter, start: str, stop: str, step: int, body: Callable[[str], None]) -> None:
+    """A loop whose index goes from start to stop."""
+    head, inside, out = e.block("each"), e.block("element"), e.block("done")
+    before = e.here
+    e.jump(head)
+    e.start(head)
+    k = e.phi(head, "i64")
+    e.branch(e.effect(f"icmp slt i64 {k.name}, {stop}"), inside, out)
+    e.start(inside)
+    with e.scope():
+        body(k.name)
+        following = e.effect(f"add nuw nsw i64 {k.name}, {step}")
+        k.ways = [(start, before.label), (following, e.here.label)]
+        e.jump(head)
+    e.start(out)
+
+
+def minus(e: Emitter, a: str, b: str) -> str:
+    """A difference of sizes."""
+    if a.isdigit() and b.isdigit() and int(a) >= int(b):
+        return str(int(a) - int(b))
+    return a if b == "0" else e.op(f"sub i64 {a}, {b}")
+
+
+def vectors(
+    e: Emitter, start: str, stop: str, lanes: int, body: Callable[[str], None], masked: bool = True
+) -> None:
+    """A loop over elements, `lanes` at once, and the rest under a mask, or one by one."""
+    if lanes > 1:
+        mark = e.mark()
+        try:
+            _vectors(e, start, stop, lanes, body, masked)
+            return
+        except Scattered:
+            e.mask, e.last, e.lanes, e.along = "", "", 1, ""
+            e.rollback(mark)
+    counted(e, start, stop, 1, body)
+
+
+def _vectors(
+    e: Emitter, start: str, stop: str, lanes: int, body: Callable[[str], None], masked: bool
+) -> None:
+    span = minus(e, stop, start)
+    many = str(int(span) // lanes * lanes) if span.isdigit() else e.op(f"and i64 {span}, {-lanes}")
+    middle = plus(e, start, many)
+
+    def several(k: str) -> None:
+        e.along = k
+        body(k)
+
+    e.lanes = lanes
+    if many != "0":
+        counted(e, start, middle, lanes, several)
+    e.lanes, e.along = 1, ""
+    if middle == stop:
+        return
+    if not masked:
+        counted(e, middle, stop, 1, body)
+        return
+    some, out = e.block("some"), e.block("none")
+    before = dict(e.memo)
+    if not (middle.isdigit() and stop.isdigit()):
+        e.branch(e.effect(f"icmp slt i64 {middle}, {stop}"), some, out)
+        e.start(some)
+    rest = minus(e, stop, middle)
+    e.last = e.op(f"sub i64 {stop}, 1")
+    e.lanes = lanes
+    if rest.isdigit():  # kept from LLVM, which would put anything into lanes that it knows do not count
+        rest = e.op(f'call i64 asm "", "=r,0"(i64 {rest})')
+    order = "<" + ", ".join(f"i64 {k}" for k in range(lanes)) + ">"
+    e.mask = e.op(f"icmp ult {e.wide('i64')} {order}, {e.splat('i64', rest)}")
+    several(e.op(f"add i64 {middle}, 0"))
+    e.mask, e.last, e.lanes, e.along = "", "", 1, ""
+    if not (middle.isdigit() and stop.isdigit()):
+        e.jump(out)
+        e.start(out)
+        e.memo = before
+
+
+def line(
+    state: State, value: Lazy, outer: Sequence[str], size: str, put: Put, lanes: int,
+    *, ready: bool = False, masked: bool = True,
+) -> None:  # fmt: skip
+    """Give each element of a line (or as many as there are lanes) to `put`.
+
+    outer: the indices of all axes but the last.  ready: whether the parts for rows are prepared.
+    """
+    e, rank = state.e, len(outer) + 1
+    element = spread(value, rank)
+    if not ready:
+        for part in value.parts:
+            if part.row:
+                part.prepare(state, outer, "0", size)
+
+    def body(k: str) -> None:
+        indices = [*outer, k]
+        put(indices, element(indices))
+
+    tiles = [part for part in value.parts if not part.row]
+    if not tiles:
+        vectors(e, "0", size, lanes, body, masked)
+        return
+
+    def tile(start: str) -> None:
+        end = e.op(f"add i64 {start}, {TILE}")
+        stop = e.select(e.op(f"icmp slt i64 {end}, {size}"), "i64", end, size)
+        for part in tiles:
+            part.prepare(state, outer, start, stop)
+        vectors(e, start, stop, lanes, body, masked)
+
+    if size.isdigit() and int(size) <= TILE:
+        for part in tiles:
+            part.prepare(state, outer, "0", size)
+        vectors(e, "0", size, lanes, body, masked)
+    else:
+        counted(e, "0", size, TILE, tile)
+
+
+def width(value: Lazy, *others: np.dtype[Any]) -> int:
+    """How many elements are worked on at once."""
+    sizes = [
+        value.kind.dtype.itemsize,
+        *(a.dtype.itemsize for a in value.leaves),
+        *(d.itemsize for d in others),
+    ]
+    return vector_bytes() // max([*sizes, *(p.itemsize for p in value.parts)])
+
+
+# ---------------------------------------------------------------------------------------------- parts
+def merged_parts(values: Sequence[Lazy]) -> tuple[Part, ...]:
+    """The parts of several lazy arrays, each once, what is needed first in front."""
+    found: dict[int, Part] = {}
+    for value in values:
+        for part in value.parts:
+            found.setdefault(id(part), part)
+    return tuple(found.values())
+
+
+def row_parts(value: Lazy) -> tuple[Part, ...]:
+    """Those parts that are prepared for whole lines."""
+    return tuple(part for part in value.parts if part.row)
+
+
+class Room:
+    """Memory for elements, on the stack where they are few."""
+
+    def __init__(self, kind: Scalar, size: str) -> None:
+        self.kind, self.size, self.at = kind, size, ""
+
+    def reserve(self, state: State) -> None:
+        """Find it, before any loop."""
+        e, bytes_each = state.e, self.kind.dtype.itemsize
+        if self.at:
+            return
+        if self.size.isdigit() and int(self.size) * bytes_each <= ON_STACK:
+            self.at = e.name()
+            e.prologue.append(
+                f"{self.at} = alloca [{max(int(self.size), 1)} x {memory(self.kind)}], align 64"
+            )
+        else:
+            self.at = create(state, [self.size], self.kind.dtype, False).data
+
+    def array(self, e: Emitter, start: str = "0") -> Arr:
+        """It as an array whose element number `start` lies first."""
+        each = self.kind.dtype.itemsize
+        at = self.at
+        if start != "0":
+            back = e.op(f"mul nsw i64 {start}, {-each}")
+            at = e.op(f"getelementptr i8, ptr {at}, i64 {back}")
+        return Arr(self.kind.dtype, at, (self.size,), (str(each),))
+
+
+def untagged(e: Emitter, read: Callable[[], Any]) -> Any:
+    """Reading or writing of memory that arrays don't lie in, about whose aliasing nothing is said."""
+    before, e.tags = e.tags, ("", "")
+    found = read()
+    e.tags = before
+    return found
+
+
+class Kept:
+    """A line of a lazy array in memory, for several uses."""
+
+    row = True
+
+    def __init__(self, source: Lazy) -> None:
+        self.source, self.itemsize = source, source.kind.dtype.itemsize
+        self.room = Room(source.kind, source.dims[-1])
+
+    def reserve(self, state: State) -> None:
+        """Find room for it, before any loop."""
+        self.room.reserve(state)
+
+    def prepare(self, state: State, outer: Sequence[str], start: str, stop: str) -> None:
+        """Compute the line."""
+        e, row = state.e, self.room.array(state.e)
+        size, own = self.source.dims[-1], inner_indices(self.source, outer)
+
+        def put(indices: list[str], x: Num) -> None:
+            untagged(e, lambda: put_at(e, row, indices[-1:], x))
+
+        line(state, self.source, own, size, put, width(self.source), ready=True)
+
+    def element(self, e: Emitter, indices: Sequence[str]) -> Num:
+        """An element that was kept."""
+        found: Num = untagged(e, lambda: element_at(e, self.room.array(e), indices[-1:]))
+        return found
+
+
+def inner_indices(value: Lazy, outer: Sequence[str]) -> list[str]:
+    """The indices of all axes but the last of a lazy array, out of those of the array it is broadcast to."""
+    count = len(value.dims) - 1
+    own = outer[len(outer) - count :] if count else []
+    return ["0" if n == "1" else i for n, i in zip(value.dims, own, strict=False)]
+
+
+def kept(state: State, source: Lazy) -> Lazy:
+    """The same array, whose lines are computed once for all uses in a line."""
+    e, part = state.e, Kept(source)
+    element = shared(e, source.kind, lambda indices: part.element(e, indices))
+    return Lazy(
+        source.kind, source.dims, element, source.leaves, parts=(*row_parts(source), part), cost=1, held=part
+    )
+
+
+class Looped:
+    """What a ufunc's own inner loop makes of a tile."""
+
+    def __init__(
+        self, ufunc: np.ufunc, kinds: Sequence[Scalar], found: tuple[int, int], operands: Sequence[Lazy],
+        dims: Sequence[str],
+    ) -> None:  # fmt: skip
+        self.ufunc, self.kinds, self.found, self.operands = ufunc, kinds, found, operands
+        self.dims = tuple(dims)
+        self.row = self.dims[-1] == "1"
+        size = self.dims[-1] if self.dims[-1].isdigit() and int(self.dims[-1]) < TILE else str(TILE)
+        self.rooms = [Room(kind, size) for kind in kinds]
+        self.itemsize = max(kind.dtype.itemsize for kind in kinds)
+        self.made: Arr | None = None
+
+    def reserve(self, state: State) -> None:
+        """Find room for it, before any loop."""
+        for room in self.rooms:
+            room.reserve(state)
+
+    def prepare(self, state: State, outer: Sequence[str], start: str, stop: str) -> None:
+        """Compute the tile."""
+        e = state.e
+        if self.row:
+            start, stop = "0", "1"
+        places = [self.operand(state, k, outer, start, stop) for k in range(len(self.operands))]
+        result = self.rooms[-1]
+        places.append((result.at, str(result.kind.dtype.itemsize)))
+        call_loop(state, self.ufunc, self.kinds, self.found, places, minus(e, stop, start))
+        self.made = result.array(e, start)
+
+    def operand(self, state: State, k: int, outer: Sequence[str], start: str, stop: str) -> tuple[str, str]:
+        """(address, step) of an operand's elements."""
+        e, x, room = state.e, self.operands[k], self.rooms[k]
+        own = inner_indices(x, outer)
+        if x.plain and x.dims and x.dims[-1] != "1":
+            leaf = x.leaves[0]
+            return located(e, leaf, [*own, start]), leaf.strides[-1]
+        row = room.array(e, start)
+        if not x.dims or x.dims[-1] == "1":
+            value = x.element([*own, "0"] if x.dims else [])
+            untagged(e, lambda: put_at(e, room.array(e), ["0"], value))
+            return room.at, "0"
+
+        def body(i: str) -> None:
+            value = x.element([*own, i])
+            untagged(e, lambda: put_at(e, row, [i], value))
+
+        vectors(e, start, stop, width(x), body)
+        return room.at, str(room.kind.dtype.itemsize)
+
+    def element(self, e: Emitter, indices: Sequence[str]) -> Num:
+        """An element of the tile that was made last."""
+        made = self.made
+        assert made is not None
+        found: Num = untagged(e, lambda: element_at(e, made, indices[-1:]))
+        return found
+
+
+def looped(
+    state: State, ufunc: np.ufunc, kinds: Sequence[Scalar], found: tuple[int, int],
+    operands: Sequence[Lazy], dims: Sequence[str],
+) -> Lazy:  # fmt: skip
+    """A lazy array that a ufunc's own inner loop computes tile by tile."""
+    e, part = state.e, Looped(ufunc, kinds, found, operands, dims)
+    element = shared(e, kinds[-1], lambda indices: part.element(e, indices))
+    leaves = tuple(leaf for x in operands for leaf in x.leaves)
+    return Lazy(kinds[-1], tuple(dims), element, leaves, parts=(*merged_parts(operands), part), cost=20)

@@ -1,0 +1,395 @@
+"""Reductions of arrays along axes: sums as NumPy adds them up, products, extremes, means, variances.
+
+In: the name of a reduction, its operand and options.  Out: a number, an array, or (for whole lines whose axis
+is kept) a lazy array.  What always holds: floats are added in NumPy's own order, pairwise along a line and
+one after the other across lines, so results are equal bit for bit; layouts for which NumPy's order is another
+one are not lowered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from runtime.execute.native import element_ops, folds
+from runtime.execute.native.arrays import create, dense, times
+from runtime.execute.native.elementwise import (
+    apply,
+    as_lazy,
+    cast_to,
+    combined,
+    converted,
+    fill,
+    materialized,
+    worth_keeping,
+)
+from runtime.execute.native.emit import Emitter
+from runtime.execute.native.kinds import Scalar, Unlowered, literal, numpy_scalar
+from runtime.execute.native.lines import (
+    Kept,
+    counted,
+    inner_indices,
+    line,
+    located,
+    put_at,
+    row_parts,
+    spread,
+    width,
+)
+from runtime.execute.native.state import State
+from runtime.execute.native.values import Arr, Lazy, Num, Static, Tup, Val, one
+
+BOOL, LONG, ULONG = (numpy_scalar(np.dtype(t)) for t in (np.bool_, np.int64, np.uint64))
+EXACT_SINGLE = 1 << 24
+OPTIONS = {"axis", "keepdims", "dtype", "ddof", "correction"}
+STEP = {
+    "sum": "add",
+    "prod": "multiply",
+    "max": "maximum",
+    "min": "minimum",
+    "any": "logical_or",
+    "all": "logical_and",
+}
+Finish = Callable[[str], str]
+
+
+def cast(state: State, args: Sequence[Val], keywords: Mapping[str, Val]) -> Val:
+    """`x.astype(dtype)`."""
+    if len(args) != 2 or not isinstance(args[1], Static) or any(k != "copy" for k in keywords):
+        raise Unlowered("astype with options")
+    copy = keywords.get("copy")
+    if copy is not None and not (isinstance(copy, Num) and copy.const is True):
+        raise Unlowered("astype without a copy")
+    return cast_to(state, args[0], np.dtype(args[1].value))
+
+
+def reduce(state: State, name: str, args: Sequence[Val], keywords: Mapping[str, Val], lazily: bool) -> Val:
+    """`np.name(x, axis, ...)`; lazily: it keeps the last axis, which it reduces, and may be computed late."""
+    given = dict(keywords)
+    if len(args) == 2 and "axis" not in given:
+        given["axis"] = args[1]
+    elif len(args) != 1:
+        raise Unlowered(f"np.{name} with options by position")
+    if not set(given) <= OPTIONS:
+        raise Unlowered(f"np.{name} with options")
+    x = as_lazy(state.e, args[0])
+    axes = _axes(given.get("axis"), len(x.dims))
+    keep, freedom = (
+        _constant(given.get("keepdims"), False),
+        _constant(given.get("ddof", given.get("correction")), 0),
+    )
+    x = _typed(state, name, x, given.get("dtype"))
+    _check_layout(state.e, x)
+    if not axes or type(keep) is not bool or type(freedom) is not int:
+        raise Unlowered(f"np.{name} with these options")
+    if name not in ("sum", "prod", "any", "all"):
+        _never_empty(state.e, x, axes)
+    last = len(x.dims) - 1
+    if len(axes) == len(x.dims) and not keep:
+        return _total(state, name, _as_line(state, x, 0), freedom)
+    if axes == tuple(range(axes[0], last + 1)):
+        made = _by_lines(state, name, _as_line(state, x, axes[0]), freedom)
+        if lazily:
+            return made
+        return _stored(state, made, x.dims[: axes[0]], len(axes) if keep else 0)
+    if len(axes) == 1:
+        return _across(state, name, x, axes[0], keep, freedom)
+    raise Unlowered(f"np.{name} along these axes")
+
+
+# ------------------------------------------------------------------------------------------ what is asked
+def _constant(x: Val | None, default: Any) -> Any:
+    if x is None:
+        return default
+    if isinstance(x, Num):
+        return x.const
+    return x.value if isinstance(x, Static) else Ellipsis
+
+
+def _axes(given: Val | None, rank: int) -> tuple[int, ...]:
+    """The axes to reduce, in order."""
+    if given is None or (isinstance(given, Static) and given.value is None):
+        return tuple(range(rank))
+    found = [_constant(x, None) for x in (given.items if isinstance(given, Tup) else (given,))]
+    if any(type(k) is not int or not -rank <= k < rank for k in found):
+        raise Unlowered("a reduction along an axis that is not constant")
+    axes = sorted(k % rank for k in found)
+    if len(set(axes)) != len(axes):
+        raise Unlowered("a reduction twice along one axis")
+    return tuple(axes)
+
+
+def _typed(state: State, name: str, x: Lazy, dtype: Val | None) -> Lazy:
+    """The operand in the dtype that the reduction computes in."""
+    kind = x.kind
+    if name in ("sum", "prod") and kind.kind in "biu":
+        kind = ULONG if kind.kind == "u" else LONG
+    elif name in ("any", "all"):
+        e, source = state.e, x
+        if kind.kind != "b":
+            x = combined(state, [source], BOOL, lambda v: element_ops.truth(e, v))
+        kind = BOOL
+    elif name in ("mean", "var", "std") and kind.kind != "f":
+        raise Unlowered(f"np.{name} of integers")
+    wanted = _constant(dtype, None)
+    if wanted is not None and (name in ("any", "all") or np.dtype(wanted) != kind.dtype):
+        raise Unlowered(f"np.{name} in another dtype")
+    return x if x.kind == kind else converted(state.e, x, kind)
+
+
+def _check_layout(e: Emitter, x: Lazy) -> None:
+    """NumPy goes through memory in order of strides: only arrays in C order are known here."""
+    rank = len(x.dims)
+    for leaf in x.leaves:
+        if len(leaf.dims) < rank and not x.plain:
+            continue
+        if rank == 1 and x.plain and not leaf.strides[0].isdigit():
+            raise Unlowered("a reduction of an array that may be reversed")
+        if leaf.strides == dense(e, leaf.dims, leaf.dtype.itemsize) or rank == 1:
+            continue
+        steps = [
+            int(s) if s.isdigit() else 0 for s, n in zip(leaf.strides, leaf.dims, strict=True) if n != "1"
+        ]
+        if 0 in steps or steps != sorted(steps, reverse=True):
+            raise Unlowered("a reduction of an array in another order than C's")
+
+
+def _never_empty(e: Emitter, x: Lazy, axes: Sequence[int]) -> None:
+    for axis in axes:
+        if x.dims[axis] == "0":
+            raise Unlowered("a reduction of no elements")
+        if not x.dims[axis].isdigit():
+            e.bail_if(e.op(f"icmp eq i64 {x.dims[axis]}, 0"))
+
+
+def _as_line(state: State, x: Lazy, first: int) -> Lazy:
+    """The array with all axes from `first` on taken as one."""
+    e, rank = state.e, len(x.dims)
+    if first == rank - 1:
+        return x
+    whole = all(
+        a.dims == x.dims and a.strides == dense(e, a.dims, a.dtype.itemsize) for a in x.leaves if a.dims
+    )
+    if not whole or any(part.row for part in x.parts) or x.dims[-1] == "1":
+        x = as_lazy(e, materialized(state, Lazy(x.kind, x.dims, x.element, x.leaves, parts=x.parts)))
+    size, source = "1", x
+    for n in x.dims[first:]:
+        size = times(e, size, n)
+    if x.plain:
+        leaf = x.leaves[0]
+        strides = (*leaf.strides[:first], str(leaf.dtype.itemsize))
+        return as_lazy(e, Arr(leaf.dtype, leaf.data, (*leaf.dims[:first], size), strides, None, leaf.roots,
+                              leaf.depth, leaf.site, leaf.age))  # fmt: skip
+    zeros = ["0"] * (rank - 1 - first)
+
+    def element(indices: Sequence[str]) -> Num:
+        return source.element([*indices[:first], *zeros, *indices[first:]])
+
+    return Lazy(x.kind, (*x.dims[:first], size), element, x.leaves, parts=x.parts, cost=x.cost)
+
+
+# -------------------------------------------------------------------------------------------- lines
+class Reduced:
+    """What a line is reduced to."""
+
+    row = True
+
+    def __init__(self, name: str, source: Lazy, finish: Finish) -> None:
+        self.name, self.source, self.finish = name, source, finish
+        self.itemsize = source.kind.dtype.itemsize
+        held = source.parts[-1] if source.parts else None
+        unit = source.plain and source.leaves[0].strides[-1] == str(self.itemsize)
+        self.row_of: Kept | None = None
+        self.own = False
+        if source.held is not None and source.held is held:
+            self.row_of = source.held
+        elif not unit:
+            self.row_of, self.own = Kept(source), True
+        self.value = ""
+
+    def reserve(self, state: State) -> None:
+        """Find room for the line, before any loop."""
+        if self.own and self.row_of is not None:
+            self.row_of.reserve(state)
+
+    def prepare(self, state: State, outer: Sequence[str], start: str, stop: str) -> None:
+        """Reduce the line."""
+        e = state.e
+        if self.row_of is None:
+            at = located(e, self.source.leaves[0], [*inner_indices(self.source, outer), "0"])
+        else:
+            if self.own:
+                self.row_of.prepare(state, outer, start, stop)
+            at = self.row_of.room.at
+        self.value = self.finish(folds.fold(state, self.name, self.source.kind, at, self.source.dims[-1]))
+
+
+def _folded(state: State, name: str, x: Lazy, finish: Finish = lambda value: value) -> tuple[Lazy, Reduced]:
+    """Lines reduced to one element each."""
+    e, part = state.e, Reduced(name, x, finish)
+    kind = BOOL if name in ("any", "all") else x.kind
+    made = Lazy(
+        kind, (*x.dims[:-1], "1"), lambda _: one(kind, e.splat(kind.llvm, part.value)), x.leaves,
+        parts=(*row_parts(x), part), cost=0,
+    )  # fmt: skip
+    return made, part
+
+
+def _count(e: Emitter, n: str, kind: Scalar) -> str:
+    """A number of elements as a float."""
+    if n.isdigit():
+        return literal(int(n), kind.llvm)
+    if kind.bits == 32:
+        e.bail_if(e.op(f"icmp ugt i64 {n}, {EXACT_SINGLE}"))
+    return e.op(f"sitofp i64 {n} to {kind.llvm}")
+
+
+def _by_lines(state: State, name: str, x: Lazy, freedom: int) -> Lazy:
+    """Each line reduced; the axis is kept."""
+    e, kind = state.e, x.kind
+    if name in ("var", "std"):
+        x = worth_keeping(state, x)
+        moved = apply(state, np.subtract, (x, _by_lines(state, "mean", x, 0)))
+        squares = combined(
+            state, [moved], kind, lambda v: e.op(f"fmul {e.wide(kind.llvm)} {v.text}, {v.text}")
+        )
+        count = _degrees(e, x.dims[-1], freedom, kind)
+        made, _ = _folded(state, "sum", squares, lambda s: e.effect(f"fdiv {kind.llvm} {s}, {count}"))
+        return apply(state, np.sqrt, (made,)) if name == "std" else made
+    if name == "mean":
+        count = _count(e, x.dims[-1], kind)
+        return _folded(state, "sum", x, lambda s: e.effect(f"fdiv {kind.llvm} {s}, {count}"))[0]
+    return _folded(state, name, x)[0]
+
+
+def _degrees(e: Emitter, n: str, freedom: int, kind: Scalar) -> str:
+    """The divisor of a variance; one that is not positive leaves to the plan, which warns."""
+    if n.isdigit():
+        if int(n) <= freedom:
+            raise Unlowered("a variance of too few elements")
+        return literal(int(n) - freedom, kind.llvm)
+    e.bail_if(e.op(f"icmp sle i64 {n}, {freedom}"))
+    return _count(e, e.op(f"sub i64 {n}, {freedom}"), kind)
+
+
+def _total(state: State, name: str, x: Lazy, freedom: int) -> Num:
+    """All of it reduced to a number."""
+    e = state.e
+    made = _by_lines(state, name, x, freedom)
+    for part in made.parts:
+        part.reserve(state)
+    e.flush()
+    watching, e.watch = e.watch, False
+    for part in made.parts:
+        part.prepare(state, [], "0", x.dims[-1])
+    e.watch = watching
+    found = spread(made, 1)(["0"])
+    return one(
+        found.scalar, found.text if found.llvm not in ("double", "float") else e.keep(found.llvm, found.text)
+    )
+
+
+def _stored(state: State, x: Lazy, outer: Sequence[str], kept_axes: int) -> Arr:
+    """Reduced lines as an array."""
+    dims = (*outer, *["1"] * kept_axes)
+    made = create(state, dims, x.kind.dtype, False)
+    each = str(x.kind.dtype.itemsize)
+    strides = dense(state.e, outer, x.kind.dtype.itemsize)
+    fill(state, Arr(made.dtype, made.data, (*outer, "1"), (*strides, each)), x)
+    return made
+
+
+# ------------------------------------------------------------------------------------------- across
+def _across(state: State, name: str, x: Lazy, axis: int, keep: bool, freedom: int) -> Arr:
+    """Lines reduced with each other, element by element."""
+    e, kind = state.e, x.kind
+    if name in ("var", "std"):
+        stored = as_lazy(e, materialized(state, x)) if x.cost or x.parts else x
+        mean = as_lazy(e, _across(state, "mean", stored, axis, True, 0))
+        moved = apply(state, np.subtract, (stored, mean))
+        squares = combined(
+            state, [moved], kind, lambda v: e.op(f"fmul {e.wide(kind.llvm)} {v.text}, {v.text}")
+        )
+        total = _across(state, "sum", squares, axis, keep, 0)
+        count = _degrees(e, x.dims[axis], freedom, kind)
+        _divided(state, total, count, name == "std")
+        return total
+    if name == "mean":
+        total = _across(state, "sum", x, axis, keep, 0)
+        _divided(state, total, _count(e, x.dims[axis], kind), False)
+        return total
+    inner = "1"
+    for n in x.dims[axis + 1 :]:
+        inner = times(e, inner, n)
+    if inner == "1":
+        raise Unlowered("a reduction across lines of one element")
+    if not inner.isdigit():
+        e.bail_if(e.op(f"icmp eq i64 {inner}, 1"))
+    out = create(state, (*x.dims[:axis], *(["1"] if keep else []), *x.dims[axis + 1 :]), kind.dtype, False)
+    target = out
+    if not keep:
+        strides = (*out.strides[:axis], "0", *out.strides[axis:])
+        target = Arr(out.dtype, out.data, (*x.dims[:axis], "1", *x.dims[axis + 1 :]), strides)
+    for part in x.parts:
+        part.reserve(state)
+    e.flush()
+    watching, e.watch = e.watch, False
+    _accumulate(state, name, x, axis, target, [])
+    e.watch = watching
+    e.version += 1
+    return out
+
+
+def _accumulate(state: State, name: str, x: Lazy, axis: int, target: Arr, outer: list[str]) -> None:
+    """Loops: axes before, then the axis itself, then the lines."""
+    e = state.e
+    if len(outer) < axis:
+        counted(
+            e, "0", x.dims[len(outer)], 1, lambda k: _accumulate(state, name, x, axis, target, [*outer, k])
+        )
+        return
+    step = element_ops.lowered(e, STEP[name], x.kind, x.kind, 2)
+    assert step is not None
+    old = as_lazy(e, target)
+
+    def each_line(indices: list[str], first: bool) -> None:
+        if len(indices) < len(x.dims) - 1:
+            counted(e, "0", x.dims[len(indices)], 1, lambda k: each_line([*indices, k], first))
+            return
+
+        def put(at: list[str], value: Num) -> None:
+            place = [*at[:axis], "0", *at[axis + 1 :]]
+            if not first:
+                value = one(x.kind, step(old.element(place), value))
+            elif name in ("sum", "prod"):
+                value = one(x.kind, step(_neutral(e, name, x.kind), value))
+            put_at(e, target, place, value)
+
+        line(state, x, indices, x.dims[-1], put, width(x))
+
+    size = x.dims[axis]
+    if name in ("sum", "prod", "any", "all") and not (size.isdigit() and int(size) > 0):
+        e.bail_if(e.op(f"icmp eq i64 {size}, 0"))
+    each_line([*outer, "0"], True)
+    counted(e, "1", size, 1, lambda k: each_line([*outer, k], False))
+
+
+def _neutral(e: Emitter, name: str, kind: Scalar) -> Num:
+    """What a sum or product begins with."""
+    value = 0 if name == "sum" else 1
+    return one(kind, e.splat(kind.llvm, literal(value, kind.llvm)))
+
+
+def _divided(state: State, a: Arr, count: str, root: bool) -> None:
+    """Divide each element in place, and take the square root."""
+    e, kind = state.e, a.element
+    value = as_lazy(e, a)
+    value = combined(
+        state,
+        [value],
+        kind,
+        lambda x: e.op(f"fdiv {e.wide(kind.llvm)} {x.text}, {e.splat(kind.llvm, count)}"),
+    )
+    fill(state, a, apply(state, np.sqrt, (value,)) if root else value)

@@ -1,0 +1,440 @@
+"""Mathematical functions of floats as instructions: polynomials on as many lanes as the emitter works on.
+
+In: an element (or a vector of them) and the name of a function.  Out: the function's value, within 4 units in
+the last place.  What always holds: where an argument is not of the usual kind (NaN, infinite, out of the
+range that the polynomial is good for), NumPy's own inner loop gives the values of that vector, so special
+values are NumPy's, and so are the flags that they raise.  Without fused multiply-add nothing here is used.
+"""
+
+from __future__ import annotations
+
+import functools
+import struct
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from runtime.config import settings
+from runtime.execute.native import host
+from runtime.execute.native.emit import Emitter
+from runtime.execute.native.kinds import Scalar, literal
+from runtime.execute.native.state import State
+from runtime.execute.native.ufunc_loops import call_on_lanes, inner_loop
+
+# Near-minimax polynomials, fitted at Chebyshev points in 60 digits.
+EXP = {  # (exp(r) - 1 - r) / r**2 for |r| <= log(2) / 2
+    64: (
+        0.5, 0.1666666666666667, 0.04166666666666667, 0.008333333333326136, 0.0013888888888883748,
+        0.00019841269874820627, 2.4801587325547743e-05, 2.7557255400206422e-06, 2.75572736431103e-07,
+        2.5105217004720745e-08, 2.0914686968086876e-09,
+    ),
+    32: (0.5, 0.16666576966989775, 0.041666554617204574, 0.008363179052722578, 0.0013926183587713494),
+}  # fmt: skip
+SIN = {  # (sin(x) / x - 1) / z at z = x**2, for |x| <= pi / 4
+    64: (
+        -0.16666666666666666, 0.008333333333330943, -0.0001984126983674956, 2.755731609787775e-06,
+        -2.505113087096829e-08, 1.5918059136982583e-10,
+    ),
+    32: (-0.16666664659314784, 0.008332747687791037, -0.00019587764989177278),
+}  # fmt: skip
+COS = {  # (cos(x) - 1 + z / 2) / z**2 at z = x**2
+    64: (
+        0.041666666666666664, -0.0013888888888887393, 2.4801587298760048e-05, -2.755731726880539e-07,
+        2.087614565905934e-09, -1.138258853535238e-11,
+    ),
+    32: (0.041666664656496995, -0.0013888302451873105, 2.454781592843372e-05),
+}  # fmt: skip
+LOG = {
+    64: (  # (log((1 + t) / (1 - t)) - 2 t) / t**3 at z = t**2
+        0.666666666666667, 0.3999999999989889, 0.2857142862625391, 0.2222221108936812, 0.18182892433364725,
+        0.1533161169456573, 0.1461780749284935,
+    ),
+    32: (  # (log(1 + f) - f + f**2 / 2) / f**3 for sqrt(1/2) - 1 <= f <= sqrt(2) - 1
+        0.33333331180030046, -0.24999996957950882, 0.200007157488921, -0.16667802319501254,
+        0.1424905764569748, -0.12425687331451106, 0.1168541992348674, -0.11479733846637635,
+        0.06971611471451178,
+    ),
+}  # fmt: skip
+# pi/2, log(2) and log10(2) in parts, the first ones short enough for exact products
+HALF_PI = {
+    64: (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33),
+    32: (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15),
+}
+LN2 = {
+    64: (0.6931471805599453, 2.3190468138462996e-17),
+    32: (0.693359375, -0.00021219444005469057),
+}
+LN2_OF_LOG = {64: (0.6931471803691238, 1.9082149292705877e-10), 32: LN2[32]}
+LOG10_OF_2 = {
+    64: (0.301029995663157, 8.241712586023572e-13),
+    32: (0.301025390625, 4.605038981195214e-06),
+}
+LOG2_E, LOG10_E = (1.4426950408889634, 2.0355273740931033e-17), (0.4342944819032518, 1.098319650216765e-17)
+MANTISSA, BIAS = {64: 52, 32: 23}, {64: 1023, 32: 127}
+MAGIC = {64: 6755399441055744.0, 32: 12582912.0}  # adding it rounds to a whole number
+EXP_LIMIT, EXPM1_LIMIT, EXP2_LIMIT = {64: 745.0, 32: 103.0}, {64: 700.0, 32: 86.0}, {64: 1074.0, 32: 149.0}
+ANGLE_LIMIT = {64: 2.0**29, 32: 4096.0}
+TANH_LIMIT = {64: 22.0, 32: 10.0}
+
+
+def bit_pattern(value: float, bits: int) -> int:
+    """The bits of a float as an integer."""
+    kind, code = ("<d", "<q") if bits == 64 else ("<f", "<i")
+    return int(struct.unpack(code, struct.pack(kind, value))[0])
+
+
+class Lanes:
+    """Instructions on floats of one width, on all lanes of the emitter."""
+
+    def __init__(self, e: Emitter, kind: Scalar) -> None:
+        self.e, self.bits, self.scalar = e, kind.bits, kind.llvm
+        self.whole = f"i{kind.bits}"
+        self.type, self.int, self.mask = e.wide(self.scalar), e.wide(self.whole), e.wide("i1")
+        self.suffix = f"{f'v{e.lanes}' if e.lanes > 1 else ''}f{kind.bits}"
+
+    def c(self, value: float) -> str:
+        """A constant."""
+        return self.e.splat(self.scalar, literal(value, self.scalar))
+
+    def ci(self, value: int) -> str:
+        """An integer constant."""
+        return self.e.splat(self.whole, str(value))
+
+    def add(self, a: str, b: str) -> str:
+        """A sum."""
+        return self.e.op(f"fadd {self.type} {a}, {b}")
+
+    def sub(self, a: str, b: str) -> str:
+        """A difference."""
+        return self.e.op(f"fsub {self.type} {a}, {b}")
+
+    def mul(self, a: str, b: str) -> str:
+        """A product."""
+        return self.e.op(f"fmul {self.type} {a}, {b}")
+
+    def div(self, a: str, b: str) -> str:
+        """A quotient."""
+        return self.e.op(f"fdiv {self.type} {a}, {b}")
+
+    def neg(self, a: str) -> str:
+        """The opposite."""
+        return self.e.op(f"fneg {self.type} {a}")
+
+    def fma(self, a: str, b: str, c: str) -> str:
+        """`a * b + c`, rounded once."""
+        t = self.type
+        return self.e.call(t, f"llvm.fma.{self.suffix}", (t, a), (t, b), (t, c))
+
+    def named(self, name: str, *args: str) -> str:
+        """One of LLVM's functions on floats."""
+        return self.e.call(self.type, f"llvm.{name}.{self.suffix}", *((self.type, a) for a in args))
+
+    def i(self, op: str, a: str, b: str) -> str:
+        """An integer operation."""
+        return self.e.op(f"{op} {self.int} {a}, {b}")
+
+    def pattern(self, a: str) -> str:
+        """The bits of floats."""
+        return self.e.op(f"bitcast {self.type} {a} to {self.int}")
+
+    def value(self, a: str) -> str:
+        """The floats of bits."""
+        return self.e.op(f"bitcast {self.int} {a} to {self.type}")
+
+    def where(self, test: str, a: str, b: str) -> str:
+        """`a` in the lanes where the test holds."""
+        return self.e.op(f"select {self.mask} {test}, {self.type} {a}, {self.type} {b}")
+
+    def test(self, how: str, a: str, b: str) -> str:
+        """A comparison."""
+        return self.e.op(f"fcmp {how} {self.type} {a}, {b}")
+
+    def itest(self, how: str, a: str, b: str) -> str:
+        """A comparison of integers."""
+        return self.e.op(f"icmp {how} {self.int} {a}, {b}")
+
+    def poly(self, x: str, coefficients: Sequence[float]) -> str:
+        """A polynomial, the constant term first."""
+        r = self.c(coefficients[-1])
+        for k in reversed(coefficients[:-1]):
+            r = self.fma(r, x, self.c(k))
+        return r
+
+    def nearest(self, x: str, factor: float) -> tuple[str, str]:
+        """`x * factor` as a whole number: as a float, and as an integer."""
+        magic = self.c(MAGIC[self.bits])
+        t = self.fma(x, self.c(factor), magic)
+        k = self.i("sub", self.pattern(t), self.ci(bit_pattern(MAGIC[self.bits], self.bits)))
+        return self.sub(t, magic), k
+
+    def power_of_two(self, k: str) -> str:
+        """2**k in the range of normal numbers."""
+        return self.value(
+            self.i("shl", self.i("add", k, self.ci(BIAS[self.bits])), self.ci(MANTISSA[self.bits]))
+        )
+
+    def scaled(self, p: str, k: str, ki: str) -> str:
+        """`p * 2**k`, rounded once; k as a float and as an integer."""
+        if self.e.lanes * self.bits == 512 and "avx512f" in host.flags():
+            short, mask = ("pd", "i8") if self.bits == 64 else ("ps", "i16")
+            t = self.type
+            args = ((t, p), (t, k), (t, "undef"), (mask, "-1"), ("i32", "4"))
+            return self.e.call(t, f"llvm.x86.avx512.mask.scalef.{short}.512", *args)
+        half = self.i("ashr", ki, self.ci(1))
+        return self.mul(self.mul(p, self.power_of_two(half)), self.power_of_two(self.i("sub", ki, half)))
+
+    def beyond(self, x: str, limit: float) -> str:
+        """Whether the size of x is greater than the limit, or x is NaN."""
+        size = self.i("and", self.pattern(x), self.ci((1 << self.bits - 1) - 1))
+        return self.itest("sgt", size, self.ci(bit_pattern(limit, self.bits)))
+
+    def unusual(self, x: str) -> str:
+        """Whether x is anything but a positive, normal, finite number."""
+        least = bit_pattern(float(np.finfo(f"f{self.bits // 8}").tiny), self.bits)
+        span = bit_pattern(float("inf"), self.bits) - least
+        return self.itest("uge", self.i("sub", self.pattern(x), self.ci(least)), self.ci(span))
+
+
+# ---------------------------------------------------------------------------------------- exponentials
+def _reduced_exp(v: Lanes, x: str) -> tuple[str, str, str]:
+    """(exp(r) - 1, k as float, k) where x = k log(2) + r."""
+    k, ki = v.nearest(x, LOG2_E[0])
+    high, low = LN2[v.bits]
+    r = v.fma(k, v.c(-low), v.fma(k, v.c(-high), x))
+    return v.fma(v.mul(r, r), v.poly(r, EXP[v.bits]), r), k, ki
+
+
+def exp(v: Lanes, x: str) -> str:
+    """exp(x) for |x| <= EXP_LIMIT."""
+    p, k, ki = _reduced_exp(v, x)
+    return v.scaled(v.add(p, v.c(1.0)), k, ki)
+
+
+def exp2(v: Lanes, x: str) -> str:
+    """2**x for |x| <= EXP2_LIMIT."""
+    k, ki = v.nearest(x, 1.0)
+    r = v.mul(v.sub(x, k), v.c(0.6931471805599453))
+    p = v.fma(v.mul(r, r), v.poly(r, EXP[v.bits]), r)
+    return v.scaled(v.add(p, v.c(1.0)), k, ki)
+
+
+def _expm1(v: Lanes, x: str) -> str:
+    p, _, ki = _reduced_exp(v, x)
+    scale = v.power_of_two(ki)
+    return v.fma(scale, p, v.sub(scale, v.c(1.0)))
+
+
+def expm1(v: Lanes, x: str) -> str:
+    """exp(x) - 1 for |x| <= EXPM1_LIMIT; zeros keep their signs."""
+    return v.where(v.test("oeq", x, v.c(0.0)), x, _expm1(v, x))
+
+
+def tanh(v: Lanes, x: str) -> str:
+    """tanh(x) of anything but NaN."""
+    size = v.named("fabs", x)
+    limit = v.c(TANH_LIMIT[v.bits])
+    size = v.where(v.test("olt", size, limit), size, limit)
+    t = _expm1(v, v.add(size, size))
+    return v.named("copysign", v.div(t, v.add(t, v.c(2.0))), x)
+
+
+# ------------------------------------------------------------------------------------------ logarithms
+def _split(v: Lanes, x: str) -> tuple[str, str]:
+    """(k as float, f) where x = 2**k (1 + f) and 1 + f is near 1; x is positive and normal."""
+    middle = v.ci(bit_pattern(0.7071067811865476, v.bits))
+    shift = v.ci(MANTISSA[v.bits])
+    pattern = v.pattern(x)
+    k = v.i("ashr", v.i("sub", pattern, middle), shift)
+    fraction = v.value(v.i("sub", pattern, v.i("shl", k, shift)))
+    return v.e.op(f"sitofp {v.int} {k} to {v.type}"), v.sub(fraction, v.c(1.0))
+
+
+def _log_plus(v: Lanes, x: str, extra: str) -> str:
+    """log(x) + extra, where extra is small."""
+    k, f = _split(v, x)
+    high, low = LN2_OF_LOG[v.bits]
+    if v.bits == 64:
+        t = v.div(f, v.add(v.c(2.0), f))
+        z = v.mul(t, t)
+        half = v.mul(v.mul(f, f), v.c(0.5))
+        inner = v.add(half, v.mul(z, v.poly(z, LOG[64])))
+        small = v.fma(t, inner, v.fma(k, v.c(low), extra))
+        return v.fma(k, v.c(high), v.neg(v.sub(v.sub(half, small), f)))
+    z = v.mul(f, f)
+    t = v.fma(v.mul(z, f), v.poly(f, LOG[32]), extra)
+    t = v.fma(k, v.c(low), t)
+    t = v.fma(z, v.c(-0.5), t)
+    return v.fma(k, v.c(high), v.add(t, f))
+
+
+def log(v: Lanes, x: str) -> str:
+    """log(x) of a positive normal number."""
+    return _log_plus(v, x, v.c(0.0))
+
+
+def log1p(v: Lanes, x: str) -> str:
+    """log(1 + x) where 1 + x is positive and finite."""
+    one = v.c(1.0)
+    u = v.add(one, x)
+    lost = v.div(v.sub(x, v.sub(u, one)), u)
+    return v.where(v.test("oeq", u, one), x, _log_plus(v, u, lost))
+
+
+def _log_of_fraction(v: Lanes, f: str) -> tuple[str, str]:
+    """log(1 + f) as a sum of two numbers."""
+    if v.bits == 64:
+        t = v.div(f, v.add(v.c(2.0), f))
+        z = v.mul(t, t)
+        half = v.mul(v.mul(f, f), v.c(0.5))
+        inner = v.add(half, v.mul(z, v.poly(z, LOG[64])))
+        low = v.sub(v.mul(t, inner), half)
+    else:
+        z = v.mul(f, f)
+        low = v.fma(v.mul(z, f), v.poly(f, LOG[32]), v.mul(z, v.c(-0.5)))
+    high = v.add(f, low)
+    return high, v.sub(low, v.sub(high, f))
+
+
+def log2(v: Lanes, x: str) -> str:
+    """log2(x) of a positive normal number."""
+    k, f = _split(v, x)
+    high, low = _log_of_fraction(v, f)
+    a, b = _factor(LOG2_E, v.bits)
+    rest = v.fma(low, v.c(a), v.mul(high, v.c(b)))
+    product = v.mul(high, v.c(a))
+    rest = v.add(rest, v.fma(high, v.c(a), v.neg(product)))
+    total = v.add(k, product)
+    return v.add(total, v.add(rest, v.sub(product, v.sub(total, k))))
+
+
+def log10(v: Lanes, x: str) -> str:
+    """log10(x) of a positive normal number."""
+    k, f = _split(v, x)
+    high, low = _log_of_fraction(v, f)
+    a, b = _factor(LOG10_E, v.bits)
+    most, least = LOG10_OF_2[v.bits]
+    rest = v.fma(low, v.c(a), v.fma(high, v.c(b), v.mul(k, v.c(least))))
+    product = v.mul(high, v.c(a))
+    rest = v.add(rest, v.fma(high, v.c(a), v.neg(product)))
+    base = v.mul(k, v.c(most))
+    total = v.add(base, product)
+    # the larger of the two comes first in an exact sum; k is 0 or the base is larger
+    return v.add(total, v.add(rest, v.sub(product, v.sub(total, base))))
+
+
+def _factor(value: tuple[float, float], bits: int) -> tuple[float, float]:
+    """A constant in two parts of the width."""
+    if bits == 64:
+        return value
+    high = float(np.float32(value[0]))
+    return high, value[0] - high
+
+
+# -------------------------------------------------------------------------------------------- angles
+def _sine(v: Lanes, x: str, cosine: bool) -> str:
+    k, ki = v.nearest(x, 0.6366197723675814)
+    one, two, three = HALF_PI[v.bits]
+    r = v.fma(k, v.c(-one), x)
+    tail = v.c(0.0)
+    if v.bits == 64:  # the rest of the division in two parts
+        product = v.mul(k, v.c(two))
+        error = v.fma(k, v.c(two), v.neg(product))
+        first = v.sub(r, product)
+        rest = v.sub(v.sub(v.sub(r, first), product), v.fma(k, v.c(three), error))
+        r = v.add(first, rest)
+        tail = v.add(v.sub(first, r), rest)
+    else:
+        r = v.fma(k, v.c(-three), v.fma(k, v.c(-two), r))
+    z = v.mul(r, r)
+    sine = v.add(r, v.fma(v.mul(r, z), v.poly(z, SIN[v.bits]), tail))
+    half = v.mul(z, v.c(0.5))
+    top = v.sub(v.c(1.0), half)
+    low = v.sub(v.sub(v.c(1.0), top), half)
+    low = v.fma(v.mul(z, z), v.poly(z, COS[v.bits]), low)
+    if v.bits == 64:
+        low = v.fma(v.neg(r), tail, low)
+    turn = v.i("add", ki, v.ci(1)) if cosine else ki
+    odd = v.itest("ne", v.i("and", turn, v.ci(1)), v.ci(0))
+    found = v.where(odd, v.add(top, low), sine)
+    sign = v.i("shl", v.i("and", turn, v.ci(2)), v.ci(v.bits - 2))
+    return v.value(v.i("xor", v.pattern(found), sign))
+
+
+def sin(v: Lanes, x: str) -> str:
+    """sin(x) for |x| <= ANGLE_LIMIT; zeros keep their signs."""
+    return v.where(v.test("oeq", x, v.c(0.0)), x, _sine(v, x, False))
+
+
+def cos(v: Lanes, x: str) -> str:
+    """cos(x) for |x| <= ANGLE_LIMIT."""
+    return _sine(v, x, True)
+
+
+# ------------------------------------------------------------------------------------------ the table
+def _outside(limits: dict[int, float]) -> Callable[[Lanes, str], str]:
+    return lambda v, x: v.beyond(x, limits[v.bits])
+
+
+def _no_logarithm(v: Lanes, x: str) -> str:
+    return v.unusual(x)
+
+
+def _no_log1p(v: Lanes, x: str) -> str:
+    return v.unusual(v.add(v.c(1.0), x))
+
+
+def _nan(v: Lanes, x: str) -> str:
+    return v.beyond(x, float("inf"))
+
+
+Function = Callable[[Lanes, str], str]
+FUNCTIONS: dict[str, tuple[Function, Function]] = {  # name: (the function, where it is not good)
+    "exp": (exp, _outside(EXP_LIMIT)),
+    "exp2": (exp2, _outside(EXP2_LIMIT)),
+    "expm1": (expm1, _outside(EXPM1_LIMIT)),
+    "log": (log, _no_logarithm),
+    "log2": (log2, _no_logarithm),
+    "log10": (log10, _no_logarithm),
+    "log1p": (log1p, _no_log1p),
+    "sin": (sin, _outside(ANGLE_LIMIT)),
+    "cos": (cos, _outside(ANGLE_LIMIT)),
+    "tanh": (tanh, _nan),
+}
+
+
+@functools.cache
+def possible() -> bool:
+    """Whether this processor has what the functions need."""
+    return "fma" in host.flags() and "avx2" in host.flags()
+
+
+def known(name: str, kind: Scalar) -> bool:
+    """Whether a function is computed here, as things are set."""
+    return name in FUNCTIONS and kind.kind == "f" and settings.math == "fast" and possible()
+
+
+def compute(state: State, name: str, kind: Scalar, x: str) -> str:
+    """The function's value for the lanes of x."""
+    e = state.e
+    function, unusual = FUNCTIONS[name]
+    v = Lanes(e, kind)
+    special = unusual(v, x)
+    if e.lanes > 1:
+        special = e.call("i1", f"llvm.vector.reduce.or.v{e.lanes}i1", (v.mask, special))
+    rare, usual, out = e.block("rare"), e.block("usual"), e.block("both")
+    phi = e.phi(out, v.type)
+    e.line(f"br i1 {special}, label %{rare.label}, label %{usual.label}, !prof !0")
+    e.here.closed = True
+    e.start(usual)
+    with e.scope():
+        phi.ways.append((function(v, x), e.here.label))
+        e.jump(out)
+    e.start(rare)
+    with e.scope():
+        ufunc = getattr(np, name)
+        found = inner_loop(ufunc, [kind, kind])
+        assert found is not None
+        phi.ways.append((call_on_lanes(state, ufunc, (kind, kind), found, (x,)), e.here.label))
+        e.jump(out)
+    e.start(out)
+    return phi.name
