@@ -108,7 +108,7 @@ def both(
     function: Callable[..., Any], calls: Sequence[Sequence[Any]], *, lowered: bool = True, **errors: Any
 ) -> Any:
     """A converted function, all native, against the plain Python function on each of the calls."""
-    with settings.override(executor="native"):
+    with settings.override(executor="native", compile="now"):
         converted = ag.function(function)
         for args in calls:
             wanted, found = seen(function, args, **errors), seen(converted, args, **errors)

@@ -184,7 +184,7 @@ def test_loops_inside_a_plan() -> None:
 
 
 def test_code_that_gives_up_each_time_is_left_to_the_plan() -> None:
-    with settings.override(executor="native"):
+    with settings.override(executor="native", compile="now"):
         converted = ag.function(past_the_end)
         for _ in range(40):
             with pytest.raises(IndexError):
@@ -196,7 +196,7 @@ def test_code_that_gives_up_each_time_is_left_to_the_plan() -> None:
 def test_arguments_stay_alive_just_as_long_as_before() -> None:
     import sys
 
-    with settings.override(executor="native"):
+    with settings.override(executor="native", compile="now"):
         converted = ag.function(running_total)
         x = RNG.random(40)
         converted(x)
@@ -217,7 +217,7 @@ def spin(x):
 def test_a_loop_that_never_ends_can_be_interrupted() -> None:
     from tests.property.oracle import TooLong, time_limit
 
-    with settings.override(executor="native"):
+    with settings.override(executor="native", compile="now"):
         converted = ag.function(spin)
         assert converted(np.ones(2)) == 0
         with pytest.raises(TooLong), time_limit(0.5):

@@ -109,7 +109,7 @@ def check(seed: int, folder: pathlib.Path, **errors: Any) -> tuple[int, list[str
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         found.append(module.program)
-    with settings.override(executor="native"):
+    with settings.override(executor="native", compile="now"):
         converted = ag.function(found[1])
         for args in calls(seed):
             wanted, got = seen(found[0], args, **errors), seen(converted, args, **errors)

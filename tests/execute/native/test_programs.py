@@ -36,7 +36,7 @@ def check(seed: int, folder: pathlib.Path, **errors: Any) -> tuple[int, int, lis
     plain = load(folder / f"plain{seed}.py", text)
     native = total = 0
     reasons = []
-    with settings.override(executor="native"):
+    with settings.override(executor="native", compile="now"):
         converted = ag.function(program)
         for args in calls(seed):
             wanted, found = seen(plain, args, **errors), seen(converted, args, **errors)
