@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar, overload
 T = TypeVar("T")
 
 
-class computed(Generic[T]):  # noqa: N801
+class computed(Generic[T]):
     """The decorator."""
 
     def __init__(self, make: Callable[[Any], T]) -> None:
