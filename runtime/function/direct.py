@@ -8,9 +8,12 @@ same with every call; a function whose calls can't be dispatched so keeps its cl
 from __future__ import annotations
 
 import sys
+import threading
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from runtime import background
 from runtime.config import settings
 from runtime.errors import GuardError
 from runtime.execute.traceback import cleaned
@@ -35,6 +38,7 @@ class Direct(Slots):
     prefix: tuple[Any, ...] = ()
     keywords: Mapping[str, Any] = {}
     _binder: Binder
+    _lock: threading.RLock
     _python: Callable[..., Any]
 
     def __init__(self) -> None:
@@ -45,12 +49,15 @@ class Direct(Slots):
     def _distrust(self, place: str) -> None:
         """A place turned out to change in the middle of calls: it is read at run time from now on."""
 
+    def _rebuild(self) -> None:
+        """Put together anew what calls go through."""
+
     def _publish(self, records: Sequence[TraceRecord], catch_all: bool) -> None:
         """Let calls be dispatched to these traces, tried in this order; then, if `catch_all`, to Python."""
         self._note_uses()
         cls = type(self)
         python = cls if "__call__" in cls.__dict__ and not _is_twin(cls) else cls.__mro__[1]
-        other = twin(python) if _allowed() else None
+        other = twin(python) if _ready(self) else None
         if other is None:
             self._tables, self._chain = None, ()
             self.__class__ = python
@@ -124,9 +131,37 @@ def _is_twin(cls: type) -> bool:
     return twin(cls.__mro__[1]) is cls
 
 
-def _allowed() -> bool:
-    """Whether machine code may dispatch calls in this process."""
-    return settings.executor != "numpy" and dispatcher.address() != 0
+_waiting: weakref.WeakSet[Direct] = weakref.WeakSet()
+
+
+def _published() -> None:
+    """The dispatcher is there: let it have the functions that were called before."""
+    while _waiting:
+        try:
+            function = _waiting.pop()
+        except KeyError:  # the garbage collector was quicker
+            return
+        with function._lock:
+            function._rebuild()
+
+
+_loading = background.Job(lambda: dispatcher.load(), _published)
+
+
+def _ready(function: Direct) -> bool:
+    """Whether machine code may dispatch calls now; the function is told when it can later on."""
+    if settings.executor == "numpy":
+        return False
+    if not _loading.done:
+        if settings.compile == "now" or dispatcher.at_hand():
+            _loading.finish()
+        else:
+            if not _waiting:
+                _loading.submit()
+            _waiting.add(function)
+            if not _loading.done:
+                return False
+    return dispatcher.address() != 0
 
 
 def _on_error(function: Direct, error: BaseException) -> None:

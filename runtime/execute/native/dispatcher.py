@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.execute.native import abi, dispatch_ir, llvm_load
+from runtime.execute.native import abi, dispatch_ir, llvm_load, object_cache
 from runtime.execute.native.kinds import Unlowered
 from runtime.gate import GATE
 
@@ -57,6 +57,21 @@ def problem() -> str:
     return _check_layout()
 
 
+def load() -> None:
+    """Load it now."""
+    problem()
+
+
+@functools.cache
+def at_hand() -> bool:
+    """Whether loading it takes little time: nothing need be compiled."""
+    return bool(abi.problem()) or object_cache.find(object_cache.name_of(_text())) is not None
+
+
+def _text() -> str:
+    return dispatch_ir.text(CHAIN_AT, OLD)
+
+
 def address() -> int:
     """Where the C function is; 0 if there is none."""
     return 0 if problem() else _compiled()[0]
@@ -82,8 +97,7 @@ def _made() -> tuple[int, Any]:
         "autograph_None": id(None),
         "autograph_call_anyhow": id(_call_anyhow),
     }
-    text = dispatch_ir.text(CHAIN_AT, OLD)
-    code = llvm_load.compile_module(text, known, "dispatch", (_call_anyhow, GATE))
+    code = llvm_load.compile_module(_text(), known, "dispatch", (_call_anyhow, GATE))
     return code.entry(), code
 
 
