@@ -243,7 +243,7 @@ def _convert(found: Source, pipeline: Pipeline, seen: dict[str, _Meaning]) -> Ge
     rebound = found.rebound & frozenset(found.function.__code__.co_freevars)
     around = context.Context(look_up, MISSING, found.file, ag, fresh, rebound)
     result = pipeline(found.node, around)
-    return load.load(result.node, found, ag=ag, boxed_free=result.boxed_free)
+    return load.load(result.node, found, ag=ag, boxed_free=result.boxed_free, islands=result.islands)
 
 
 def resolve(function: types.FunctionType, name: str) -> object:

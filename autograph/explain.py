@@ -157,7 +157,11 @@ def explanation_of_conversion(python: types.FunctionType) -> Explanation:
             (whole,),
         )
     found = _Statements(python)
-    told = tuple(found.refused(refused)) if refused else tuple(found.converted(converted(python).generated.islands))
+    told = (
+        tuple(found.refused(refused))
+        if refused
+        else tuple(found.converted(converted(python).generated.islands))
+    )
     summary = (
         f"{python.__qualname__!r} runs as plain Python: {refused[0].what} ({_short(refused[0].span)})"
         if refused

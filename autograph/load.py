@@ -36,6 +36,7 @@ class Generated:
     freevars: the free variables for which `bind` wants cells; ag: the name of the one that it adds.
     boxed_free: those of them whose cells must hold a `runtime.boxes.Cell` instead of the value.
     originals: generated code object of a user's nested function -> the code object that Python made of it.
+    islands: the lines that stay as they are written, with the reasons.
     """
 
     source: str
@@ -47,10 +48,16 @@ class Generated:
     boxed_free: frozenset[str]
     origin: Origin
     originals: Mapping[types.CodeType, types.CodeType]
+    islands: tuple[Any, ...] = ()
 
 
 def load(
-    tree: gast.FunctionDef, source: Source, *, ag: str = "ag", boxed_free: frozenset[str] = frozenset()
+    tree: gast.FunctionDef,
+    source: Source,
+    *,
+    ag: str = "ag",
+    boxed_free: frozenset[str] = frozenset(),
+    islands: tuple[Any, ...] = (),
 ) -> Generated:
     """Print and compile a converted definition; `ag` is the name by which it calls the operators."""
     original = source.function.__code__
@@ -66,7 +73,7 @@ def load(
     originals = _originals(code, printed, origin, source)
     register(filename, text, origin, list(walk(code)), [code, *originals])
     wanted = tuple(name for name in code.co_freevars if name != ag)
-    return Generated(text, filename, tree, code, wanted, ag, boxed_free, origin, originals)
+    return Generated(text, filename, tree, code, wanted, ag, boxed_free, origin, originals, islands)
 
 
 def _originals(

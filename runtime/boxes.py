@@ -70,7 +70,8 @@ class Cell:
         try:
             return self.cell.cell_contents
         except ValueError:
-            raise unbound_error(self.name, free=self.free) from None
+            pass  # what is raised in here would have the ValueError as its context
+        raise unbound_error(self.name, free=self.free)
 
     @value.setter
     def value(self, value: Any) -> None:

@@ -196,7 +196,7 @@ def opaque(cls: type) -> bool:
 
 
 def _computes(cls: type) -> bool:
-    """Whether an enumeration has properties or operators of the user's, or its members hold what may change."""
+    """Whether an enumeration has properties or operators of the user's, or members that may change."""
     if any(not _fixed(member) for member in cls.__members__.values()):  # type: ignore[attr-defined]
         return True
     own = [one for one in cls.__mro__ if one.__module__ != "enum" and one.__flags__ & (1 << 9)]

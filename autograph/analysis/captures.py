@@ -1,6 +1,7 @@
 """Which names inner functions share with the function around them, and so need a box.
 
-In: a tree, its scopes, and the inner functions that are known to be used up where they stand.  Out:
+In: a tree, its scopes, the inner functions that are known to be used up where they stand, and those of
+them that stay as they are written.  Out:
 the names of each scope that must be boxed: an inner function that may live on captures them, and they
 are bound again after that or have no sure value yet.  A name that is bound before it is captured, and
 never after, needs none: the plain closure of the generated code sees the same value.
@@ -20,8 +21,13 @@ from autograph.trees import children
 class Captures:
     """`lazy(scope)`: names that a scope, or what it makes, may read later; `boxed(scope)`: its boxes."""
 
-    def __init__(self, table: Mapping[gast.AST, Scope], immediate: Collection[gast.AST]) -> None:
-        self.table, self.immediate = table, immediate
+    def __init__(
+        self,
+        table: Mapping[gast.AST, Scope],
+        immediate: Collection[gast.AST],
+        closed: Collection[gast.AST] = (),
+    ) -> None:
+        self.table, self.immediate, self.closed = table, immediate, closed
         self._lazy: dict[gast.AST, frozenset[str]] = {}
 
     def lazy(self, scope: Scope) -> frozenset[str]:
@@ -40,7 +46,9 @@ class Captures:
 
     def boxed(self, scope: Scope) -> set[str]:
         """The names of a function's own that must be boxed."""
-        later = self.inner(scope)
+        later = self.inner(scope).union(
+            *(child.free for child in scope.children if child.node in self.closed)
+        )
         names = [name for name in scope.bound if name in later]
         found = scope.deleted & scope.bound.keys()
         if names:
@@ -159,6 +167,8 @@ class _Walk:
         if kind == "capture" and name in self.captures.lazy(self.captures.table[node]):
             self.boxed |= bit & ~assigned
             return assigned, captured | bit
+        if kind == "capture" and node in self.captures.closed:
+            self.boxed |= bit & ~assigned
         return assigned, captured
 
 

@@ -8,7 +8,7 @@ one binds in the function around it, as in Python.  The tree is not changed.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import gast
 
@@ -74,9 +74,11 @@ class Scope:
             todo.extend(reversed(scope.children))
 
 
-def scopes(root: gast.AST) -> dict[gast.AST, Scope]:
-    """Every function-like node in `root` (itself one) with its scope."""
-    builder = _Builder()
+def scopes(root: gast.AST, islands: Collection[gast.AST] = ()) -> dict[gast.AST, Scope]:
+    """Every function-like node in `root` (itself one) with its scope.
+
+    islands: functions whose `nonlocal` names are bound in the function around them, if nowhere else."""
+    builder = _Builder(islands)
     builder.function(root, None)
     for scope in reversed(list(builder.table[root].walk())):
         used = set(scope.reads) | scope.rebound
@@ -124,8 +126,9 @@ def import_names(node: gast.AST) -> list[str]:
 class _Builder:
     """One walk over the tree; `table` is the result."""
 
-    def __init__(self) -> None:
+    def __init__(self, islands: Collection[gast.AST]) -> None:
         self.table: dict[gast.AST, Scope] = {}
+        self.islands = islands
 
     def function(self, node: gast.AST, parent: Scope | None) -> None:
         scope = self.table[node] = Scope(node, parent)
@@ -141,6 +144,9 @@ class _Builder:
         for name in scope.outside | scope.shared:
             if scope.bound.pop(name, None) is not None:
                 scope.rebound.add(name)
+        if node in self.islands and parent is not None:
+            for name in sorted(scope.rebound & scope.shared - parent.shared):
+                parent.bound.setdefault(name, 1)
 
     def bind(self, name: str, scope: Scope) -> None:
         scope.bound[name] = scope.bound.get(name, 0) + 1

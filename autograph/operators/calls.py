@@ -91,10 +91,12 @@ def _top_module(function: types.FunctionType) -> str:
     return str(function.__globals__.get("__name__") or "").partition(".")[0]
 
 
-def python(function: Callable[[], Any]) -> Any:
-    """Call a function without arguments that stays as it is written: at run time, when tracing."""
+def python(function: Callable[[], Any], why: str = "") -> Any:
+    """Call a function without arguments that stays as it is written: at run time, when tracing.
+
+    why: the reason, where it is a statement that can't be converted."""
     trace = active()
-    return function() if trace is None else trace.protocol.run(function)
+    return function() if trace is None else trace.protocol.run(function, why)
 
 
 def attribute(x: Any, name: str) -> Any:

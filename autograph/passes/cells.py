@@ -37,8 +37,8 @@ Boxes = dict[tuple[Scope, str], str]
 
 def cells(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
     """Box the shared names of every scope in the tree."""
-    table = scopes(root)
-    captures = Captures(table, used_up(root, work))
+    table = scopes(root, work.islands)
+    captures = Captures(table, used_up(root, work) | work.islands.keys(), work.islands)
     boxes: Boxes = {}
     free: set[str] = set(work.ctx.rebound)
     wanted: dict[Scope, set[str]] = {scope: set() for scope in table.values() if not is_closed(scope)}

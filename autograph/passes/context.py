@@ -50,6 +50,16 @@ class Conversion:
 
     node: gast.FunctionDef
     boxed_free: frozenset[str]
+    islands: tuple[Island, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Island:
+    """Lines that stay as they are written, and why."""
+
+    first: int
+    last: int
+    why: str
 
 
 class Work:
@@ -65,6 +75,8 @@ class Work:
     declared: function -> names local to it in the user's text, even where all their bindings are gone.
     return_flags: function -> the names of its flag and of the value to be returned.
     inner: the user's inner functions and lambdas, and comprehensions that are functions of their own.
+    islands: opaque functions that are called once, where they stand.
+    deepest: how many statements may stand in one another before the inner ones become an island.
     boxes: names of boxes; direct: inner functions that may be called as written.
     """
 
@@ -85,6 +97,8 @@ class Work:
         self.direct: frozenset[str] = frozenset()
         self.boxed_free: frozenset[str] = frozenset()
         self.in_use: list[str] = []
+        self.islands: dict[gast.AST, Island] = {}
+        self.deepest = 1000
         self.bound_names = bound_names(root)
         self.inner = {part for part in walk(root) if isinstance(part, FUNCTIONS)} - {root}
 

@@ -123,9 +123,8 @@ class _Exits:
     def guard(self, stmt: Any, around: Around) -> list[gast.AST]:
         """A `try` or `with`, what is set up before it and what asks for its flags."""
         final = getattr(stmt, "finalbody", [])
-        jumps = leaving(final)
-        if jumps:
-            return self.final_that_leaves(stmt, jumps, around)
+        if leaving(final):
+            return self.final_that_leaves(stmt, around)
         orelse = getattr(stmt, "orelse", [])
         if orelse and leaving(stmt.body):
             return self.suite(self.without_else(stmt), around)
@@ -163,15 +162,8 @@ class _Exits:
             after += rest if always and len(flags) == 1 else [locate(branch(load(flag), rest), stmt)]
         return [*before, stmt, *between, *after]
 
-    def final_that_leaves(self, stmt: Any, jumps: list[gast.AST], around: Around) -> list[gast.AST]:
+    def final_that_leaves(self, stmt: Any, around: Around) -> list[gast.AST]:
         """A `try` whose `finally` returns."""
-        for jump in jumps:
-            if not isinstance(jump, gast.Return):
-                self.work.refuse(
-                    jump,
-                    f"a {type(jump).__name__.lower()} that leaves a finally is not converted",
-                    "it swallows the exception and takes back a return",
-                )
         final, stmt.finalbody = stmt.finalbody, []
         inner = [stmt] if stmt.handlers or stmt.orelse else stmt.body
         handler = locate(gast.ExceptHandler(type=None, name=None, body=[]), stmt)

@@ -13,14 +13,12 @@ import gast
 
 from autograph.passes.context import Work
 from autograph.template import Opaque
-from autograph.trees import children, walk
+from autograph.trees import children
 
 STATEMENTS: dict[str, str] = {
-    "TryStar": "except*",
     "AsyncWith": "async with",
     "AsyncFor": "async for",
     "Await": "await",
-    "TypeAlias": "a type statement",
     "TemplateStr": "a t-string",
 }
 FRAME_READERS = {"locals", "globals", "vars", "eval", "exec", "dir", "__import__"}
@@ -84,21 +82,6 @@ def _import(node: Any, work: Work) -> None:
 def _clause(node: Any, work: Work) -> None:
     if node.is_async:
         work.refuse(node.target, "an async comprehension is not converted", "it belongs to a coroutine")
-    for part in walk(node.target):
-        if isinstance(part, (gast.Attribute, gast.Subscript)):
-            work.refuse(
-                part,
-                "a comprehension over an attribute or item is not converted",
-                "its element is computed by a function of the targets",
-                "use a plain name as the target",
-            )
-
-
-def _definition(node: Any, work: Work) -> None:
-    if node is not work.root and getattr(node, "type_params", None):
-        work.refuse(
-            node, "type parameters of an inner function are not converted", "they form a scope of their own"
-        )
 
 
 CHECKS = {
@@ -106,5 +89,4 @@ CHECKS = {
     "Attribute": _attribute,
     "ImportFrom": _import,
     "comprehension": _clause,
-    "FunctionDef": _definition,
 }

@@ -14,7 +14,7 @@ import gast
 from autograph.analysis.captures import Captures
 from autograph.analysis.scopes import COMPREHENSIONS, FUNCTIONS, import_names, scopes
 from autograph.passes.cells import used_up
-from autograph.passes.context import Work
+from autograph.passes.context import Island, Work
 from autograph.passes.exits import JUMPS, LOOPS, leaves, leaving
 from autograph.passes.opaque import is_generator
 from autograph.passes.walk import functions, suites
@@ -119,7 +119,8 @@ class _Islands:
                 start.append(kind(names=sorted(names)))
         made = function(name, (), [*start, *body])
         made.__class__ = Opaque
-        self.work.islands.add(made)
+        last = getattr(stmts[-1], "end_lineno", None) or stmts[-1].lineno
+        self.work.islands[made] = Island(stmts[0].lineno, last, why)
         called = self.work.ag("python", load(name), constant(why))
         if ends or not jumps:
             kind = gast.Return if ends else gast.Expr
@@ -134,7 +135,7 @@ class _Islands:
         return [locate(part, stmts[0]) for part in (made, assign(left, called), branch(asked, after))]
 
     def bound(self, stmts: list[Any]) -> set[str]:
-        """The names of the function that the statements bind, but for names of exceptions that only they use."""
+        """The names of the function that the statements bind, but for exceptions that only they name."""
         found: set[str] = set()
         for node in own_nodes(stmts):
             if isinstance(node, gast.Name) and not isinstance(node.ctx, gast.Load):

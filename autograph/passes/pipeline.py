@@ -22,6 +22,7 @@ from autograph.passes.desugar import desugar
 from autograph.passes.displays import displays
 from autograph.passes.exits import exits
 from autograph.passes.fence import fence
+from autograph.passes.islands import islands
 from autograph.passes.jumps import jumps
 from autograph.passes.logic import logic
 from autograph.passes.loops import loops
@@ -39,6 +40,7 @@ from runtime.errors import ConversionRefused, Span
 Pass = Callable[[Any, Work], Any]
 
 PIPELINE: tuple[tuple[str, Pass, str], ...] = (
+    ("islands", islands, "statements that stay Python are cut out first; they are closed from then on"),
     ("hide", hide, "what stays as it is written is closed first, so that nothing looks inside"),
     ("fence", fence, "what is refused is refused before anything changes"),
     ("matches", matches, "they become ifs, so before anything that looks at statements"),
@@ -76,7 +78,7 @@ NEEDS: dict[str, frozenset[str]] = {
     "loops": frozenset(["While", "For"]),
     "raises": frozenset(["Raise", "Assert", "Try"]),
     "texts": frozenset(["JoinedStr", "BinOp"]),
-    "show": frozenset(["Yield", "YieldFrom", "ClassDef", "AsyncFunctionDef"]),
+    "show": frozenset(["Yield", "YieldFrom", "ClassDef", "AsyncFunctionDef", "Opaque"]),
 }
 
 # The tokenizer takes 100 levels of indentation; what loads the function needs a few.
@@ -92,25 +94,29 @@ def convert_function(node: gast.AST, ctx: Context) -> Conversion:
         raise ConversionRefused("the function is nested too deeply to be converted", span=span) from None
 
 
-def _converted(node: gast.AST, ctx: Context) -> Conversion:
+def _converted(node: gast.AST, ctx: Context, deepest: int | None = None) -> Conversion:
     root = clone(node)
     if isinstance(root, gast.Lambda):
         made = function("lambda_", (), [locate(gast.Return(value=root.body), root.body)])
         made.args = root.args
         root = locate(made, root)
     work = Work(ctx, root)
+    work.deepest = deepest or work.deepest
+    root = islands(root, work)
     kinds = {type(part).__name__ for part in walk(root)}
-    for name, run, _ in PIPELINE:
+    for name, run, _ in PIPELINE[1:]:
         if name not in NEEDS or NEEDS[name] & kinds:
             root = run(root, work)
     if depth(root) > DEEPEST:
+        if deepest is None:
+            return _converted(node, ctx, DEEPEST // 3)
         work.refuse(
             node,
             "the function is nested too deeply to be converted",
             "each branch, loop and early return in another is a function in a function",
             "split the function",
         )
-    return Conversion(root, work.boxed_free)
+    return Conversion(root, work.boxed_free, tuple(work.islands.values()))
 
 
 def depth(function: gast.FunctionDef) -> int:

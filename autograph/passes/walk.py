@@ -17,10 +17,11 @@ Suite = list[Any]
 
 
 def suites(stmt: Any) -> Iterator[tuple[Any, str]]:
-    """The suites of a statement: each as a field of a node (the statement, or a handler of a `try`)."""
+    """The suites of a statement: each as a field of a node (or of a handler or case of it)."""
     if isinstance(getattr(stmt, "body", None), list):
         yield stmt, "body"
     yield from ((handler, "body") for handler in getattr(stmt, "handlers", ()))
+    yield from ((case, "body") for case in getattr(stmt, "cases", ()))
     for field in ("orelse", "finalbody"):
         if isinstance(getattr(stmt, field, None), list):
             yield stmt, field

@@ -172,7 +172,7 @@ class Trace:
         self.calls: list[tuple[Any, int]] = []  # the calls being traced into, with the region depth of each
         self.inlined = self.regions = 0
         self.members: dict[int, tuple[enum.Enum, dict[str, Any]]] = {}  # of enumerations, and what they held
-        self.ordinary: set[tuple[Any, ...]] = set()  # classes whose special methods are guarded, with their names
+        self.ordinary: set[tuple[Any, ...]] = set()  # classes and their special methods that are guarded
         self.wild: set[Identity] = set()  # iterators over which Python may run any code
         self.views: dict[Identity, tuple[Traced, str]] = {}  # what `d.items()` and the like look at
         self._tuples: dict[int, tuple[Any, Operand]] = {}

@@ -184,6 +184,7 @@ class Heap:
         """Keep what holds here and in all `others`; whether anything had to go."""
         changed = False
         for other in others:
+            uneven = {place[0] for place in self.entries.keys() ^ other.entries.keys()}
             for place, entry in list(self.entries.items()):
                 merged = merge(entry, other.entries.get(place)) if place in other.entries else None
                 if merged is None:
@@ -192,7 +193,7 @@ class Heap:
                     self.entries[place] = merged
                 changed |= merged is not entry
             sizes = {w: n for w, n in self.sizes.items() if other.sizes.get(w) == n}
-            complete = self.complete & other.complete
+            complete = self.complete & other.complete - uneven
             escaped, stale = self.escaped | other.escaped, self.stale | other.stale
             trust = max(self.trust, other.trust)
             changed |= (sizes, complete, stale, trust) != (self.sizes, self.complete, self.stale, self.trust)

@@ -108,8 +108,10 @@ class Protocol:
         """`f(*args, **kwargs)`."""
         return calls.call(self.trace, f, args, kwargs)
 
-    def run(self, function: Any) -> Any:
+    def run(self, function: Any, why: str) -> Any:
         """A call of the function that is not traced into."""
+        if why:
+            self.trace.leave(f"the statement runs as plain Python: {why}")
         return calls.run_time_call(self.trace, function, (), {})
 
     def operator(self, op: str, *operands: Any) -> Any:

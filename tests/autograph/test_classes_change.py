@@ -68,7 +68,7 @@ def colours() -> Any:
     class Colour(enum.Enum):
         RED = 1
         BLUE = 2
-        LISTED = [3]  # noqa: RUF012
+        LISTED = [3]
 
         def mark(self, x: Any) -> Any:
             self.seen = x

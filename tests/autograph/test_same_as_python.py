@@ -237,6 +237,18 @@ def indexes_a_known_list(a: Any) -> Any:
     return [10, 20][a]
 
 
+@case((4,), (3,), (4,), (3,))
+def key_on_one_path(b: int) -> Any:
+    """A dict of which one path knows a key more is not known whole."""
+    table: dict[str, Any] = {"two": b}
+    if b % 2 == 0:
+        table["one"] = 7
+    for k in range(b):
+        if k == 3:
+            table["late"] = k
+    return table.get("one", 5), len(table), "one" in table, list(table), table.get("late"), dict(**table)
+
+
 @case((A([]), 1), (A([]), 2), (A([]), 3), (A([1.0]), 1), ([], 1), ([], 2), ([], 3))
 def unbound_in_an_inner_scope(v: Any, how: Any) -> Any:
     """An inner function that finds the name unbound says so in other words than its owner."""

@@ -176,7 +176,9 @@ def test_text() -> None:
         t = [s for x.y in s]
         return [t for x.y in s]
     """
-    assert text_of(conversion(source).node) == textwrap.dedent("""
+    assert (
+        text_of(conversion(source).node)
+        == textwrap.dedent("""
     def f(x):
         s = ag.Cell('s')
         t = ag.Cell('t')
@@ -185,23 +187,21 @@ def test_text() -> None:
             try:
                 s.value = x + 1
             except* ValueError as e:
-                return 'return', e
-
+                return ('return', e)
         island_left = ag.python(island, 'except* is not converted')
 
         def if_false():
+
             def island_1():
                 t.value = [s.value for x.y in s.value]
-
             ag.python(island_1, 'a comprehension over an attribute or item is not converted')
 
             def island_2():
                 return [t.value for x.y in s.value]
-
             return ag.python(island_2, 'a comprehension over an attribute or item is not converted')
-
         return ag.cond(ag.is_not(island_left, None), lambda: island_left[1], if_false)
     """).strip()
+    )
 
 
 def test_strict_says_why(tmp_path: Any) -> None:

@@ -9,7 +9,6 @@ import textwrap
 import numpy as np
 import pytest
 
-from runtime.errors import ConversionRefused
 from tests.autograph.converting import conversion, text_of
 
 GOLDEN = {
@@ -194,19 +193,3 @@ def test_text(name: str) -> None:
     source, wanted = GOLDEN[name]
     names = {"contextlib": contextlib, "np": np, "check": len}
     assert text_of(conversion(source, names).node) == textwrap.dedent(wanted).strip()
-
-
-@pytest.mark.parametrize(
-    ("stmt", "what"),
-    [
-        ("try:\n        pass\n    except* ValueError:\n        pass", "except"),
-        (
-            "for k in x:\n        try:\n            pass\n        finally:\n            break",
-            "a break that leaves a finally",
-        ),
-    ],
-)
-def test_what_is_refused(stmt: str, what: str) -> None:
-    with pytest.raises(ConversionRefused) as caught:
-        conversion(f"def f(x):\n    {stmt}\n    return x")
-    assert what in caught.value.what and caught.value.span is not None
