@@ -130,7 +130,7 @@ TABLE: tuple[Setting, ...] = (
     Setting(
         "executor",
         str,
-        "numpy",
+        "auto",
         "AUTOGRAPH_EXECUTOR",
         "Whether graphs run as native code: where that is likely to pay, never, or wherever possible.",
         choices=("auto", "numpy", "native"),

@@ -120,14 +120,8 @@ class ConcreteFunction:
             if self.__dict__.setdefault("_begun", job) is job:
                 self.not_native = reason or COMPILING
                 self._job = job
-                (job.finish if reason or self._waits() else job.submit)()
+                (job.finish if reason or executor.waits(self.optimised) else job.submit)()
         return self.__dict__["_begun"]  # type: ignore[no-any-return]
-
-    def _waits(self) -> bool:
-        """Whether the first call waits for native code."""
-        # A plan that loops over numbers may take longer than any compiler; a chain of operators won't.
-        # The setting may be another by the time that a thread looks at it; more exact is never wrong.
-        return settings.compile == "now" or settings.math == "exact" or executor.has_loop(self.optimised)
 
     def _why_not(self) -> str:
         """Why there is to be no native code; empty where there is to be some."""

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from runtime import background
+from runtime.config import settings
 from runtime.execute import traceback
 from runtime.execute.loader import load
 from runtime.execute.native import abi, entry, llvm_load
@@ -48,6 +50,13 @@ def has_loop(graph: Graph) -> bool:
     return any(node.op in ("while", "for") for node in walk_nodes(graph))
 
 
+def waits(graph: Graph) -> bool:
+    """Whether the first call of a graph waits for native code, or goes on with the plan meanwhile."""
+    # A plan that loops over numbers may take longer than any compiler; a chain of operators won't.
+    # The setting of math may be another by the time that a thread looks at it; more exact is never wrong.
+    return settings.compile == "now" or settings.math == "exact" or has_loop(graph)
+
+
 def _on_arrays(node: Node) -> bool:
     whole = any(isinstance(v.type, ArrayType) and not v.type.scalar for v in node.outputs)
     return whole and (node.op in UFUNCS or node.op in IN_PLACE)
@@ -76,6 +85,7 @@ class NativeFunction:
             raise Unlowered(reason)
         self._graph, self._plan = graph, plan
         self._strided: Callable[..., Any] | None = None
+        self._job: background.Job | None = None
         self._code, self.text = self._compile(True)
         self.entry = self._code.entry
 
@@ -116,12 +126,19 @@ class NativeFunction:
         """A call with arguments in another form: arrays that are not in C order get code of their own."""
         if not self._code.enabled.value or not _strided(args):
             return self._plan()(*args)
-        if self._strided is None:
-            try:
-                self._strided = self._compile(False)[0].entry
-            except Unlowered:
-                self._strided = self._plan()
-        return self._strided(*args)
+        job = self._job
+        if job is None:
+            job = self.__dict__.setdefault("_strided_job", background.Job(self._compile_strided))
+            if self._job is None:
+                self._job = job
+                (job.finish if waits(self._graph) else job.submit)()
+        return (self._strided or self._plan())(*args)
+
+    def _compile_strided(self) -> None:
+        try:
+            self._strided = self._compile(False)[0].entry
+        except Exception:  # the plan does it right, only slower
+            self._strided = None
 
 
 class NativeLoops:

@@ -18,6 +18,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from runtime import background
 from runtime.execute.native import link, object_cache
 from runtime.execute.native.kinds import Unlowered
 
@@ -120,6 +121,8 @@ def object_code(text: str) -> bytes:
 
 def _compiled(text: str) -> bytes:
     with LOCK:
+        if background.ending() and threading.current_thread() is not threading.main_thread():
+            raise Unlowered("the process is ending")
         binding, machine = _binding(), _machine()
         with contextlib.ExitStack() as after:  # LLVM wants its things back in the reverse order
             context = after.enter_context(binding.create_context())
