@@ -40,6 +40,7 @@ declare void @PyErr_Restore(ptr, ptr, ptr)
 declare i32 @PyException_SetTraceback(ptr, ptr)
 declare ptr @PyException_GetTraceback(ptr)
 declare ptr @PyLong_FromVoidPtr(ptr)
+declare void @_Py_Dealloc(ptr)
 @autograph_gate = external global i64
 @autograph_type_ndarray = external global i8
 @autograph_Exception = external global i8
@@ -157,7 +158,9 @@ bare:
   %r0 = call ptr @slowly(ptr @autograph_call_anyhow, ptr %self, ptr %args, i64 %n, i64 %named, ptr %names)
   ret ptr %r0
 held:
-  call void @Py_IncRef(ptr %chain)
+  %count0 = load i64, ptr %chain
+  %count1 = add i64 %count0, 1
+  store i64 %count1, ptr %chain
   %gate = load volatile i64, ptr @autograph_gate
   %isopen = icmp eq i64 %gate, 0
   br i1 %isopen, label %opened, label %slow
@@ -332,7 +335,15 @@ slow:
   br label %leave
 leave:
   %answer = phi ptr [ %result, %finish ], [ null, %clean ], [ null, %raised ], [ %rs, %slow ]
-  call void @Py_DecRef(ptr %chain)
+  %count2 = load i64, ptr %chain
+  %count3 = sub i64 %count2, 1
+  store i64 %count3, ptr %chain
+  %isover = icmp eq i64 %count3, 0
+  br i1 %isover, label %over, label %end
+over:
+  call void @_Py_Dealloc(ptr %chain)
+  br label %end
+end:
   ret ptr %answer
 }}
 """

@@ -26,7 +26,7 @@ _FUNCTIONS = (
     "Py_IncRef", "Py_DecRef", "PyObject_RichCompareBool", "PyDict_GetItemWithError", "PyObject_GetAttr",
     "PyObject_GetItem", "PyObject_Size", "PyErr_Occurred", "PyErr_ExceptionMatches",
     "PyErr_Clear", "PyErr_Fetch", "PyErr_NormalizeException", "PyErr_Restore", "PyException_SetTraceback",
-    "PyException_GetTraceback", "PyLong_FromVoidPtr",
+    "PyException_GetTraceback", "PyLong_FromVoidPtr", "_Py_Dealloc",
 )  # fmt: skip
 OLD = sys.version_info < (3, 11)
 _CALLS = ("PyObject_VectorcallDict", "_PyFunction_Vectorcall") if OLD else ("PyObject_Vectorcall",)
