@@ -25,6 +25,7 @@ class ArrayType:
     """An ndarray (`scalar=False`) or a NumPy scalar (`scalar=True`, shape `()`).
 
     shape: a tuple of sizes, `None` for an unknown one; or `None` for unknown rank.
+    dtype: of texts (U, S) the one of no length, which stands for all lengths.
     device: "cpu" for NumPy, "cuda" for CuPy (which has no scalars: full reductions give 0-d arrays).
     """
 
@@ -33,9 +34,14 @@ class ArrayType:
     scalar: bool = False
     device: str = "cpu"
 
+    def __post_init__(self) -> None:
+        if self.dtype.kind in "US" and self.dtype.itemsize:
+            object.__setattr__(self, "dtype", np.dtype(self.dtype.str[:2]))
+
     def __str__(self) -> str:
         dims = "..." if self.shape is None else ", ".join("?" if n is None else str(n) for n in self.shape)
         name = self.dtype.name if self.dtype.isnative else self.dtype.str
+        name = "StringDType" if self.dtype.kind == "T" else name
         place = "" if self.device == "cpu" else f"@{self.device}"
         return f"{name}{place}" if self.scalar else f"{name}[{dims}]{place}"
 
@@ -173,14 +179,22 @@ def type_of(value: Any) -> Type:
     if cls in WEAK_OF:
         return WEAK_OF[cls]
     if cls is np.ndarray:
-        return OBJECT_ARRAY(value) if value.dtype.hasobject else ArrayType(value.dtype, value.shape)
+        return OBJECT_ARRAY(value) if holds_objects(value.dtype) else ArrayType(value.dtype, value.shape)
     if isinstance(value, np.generic) and cls.__module__ == "numpy":
-        return ObjectType(cls) if value.dtype.kind in "OV" else ArrayType(value.dtype, (), scalar=True)
+        return ObjectType(cls) if value.dtype.kind in "OVUS" else ArrayType(value.dtype, (), scalar=True)
     if cls is tuple or is_namedtuple(cls):
         return TupleType(tuple(map(type_of, value)), cls)
     if cls.__module__.partition(".")[0] == "cupy" and cls.__name__ == "ndarray":
         return ArrayType(np.dtype(value.dtype), tuple(value.shape), device="cuda")
     return ObjectType(cls)
+
+
+TEXTS: dict[str, type] = {"U": np.str_, "S": np.bytes_, "T": str}  # elements by kind of dtype
+
+
+def holds_objects(dtype: np.dtype[Any]) -> bool:
+    """Whether there are Python objects in arrays of this dtype; texts of any length are none."""
+    return dtype.hasobject and dtype.kind != "T"
 
 
 def OBJECT_ARRAY(value: np.ndarray[Any, Any]) -> Type:

@@ -124,7 +124,7 @@ class _Writer:
 
     def array(self, t: ArrayType, r: int) -> None:
         """An ndarray or a NumPy scalar."""
-        if t.device != "cpu" or (t.scalar and t.dtype.kind not in "biufc"):
+        if t.device != "cpu" or t.dtype.kind in "UST" or (t.scalar and t.dtype.kind not in "biufc"):
             raise _Inexpressible
         if t.scalar:
             self.add(ir.CLASS, r, self.at(t.dtype.type))

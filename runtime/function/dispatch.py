@@ -92,7 +92,7 @@ class _Conditions:
         elif isinstance(t, ObjectType) and t.cls is not None:
             self.texts.append(f"type({at}) is {self.name(t.cls)}")
             if t.cls is np.ndarray:  # an array of numbers has a more precise type
-                self.texts.append(f"{at}.dtype.hasobject")
+                self.texts.append(f"{at}.dtype.hasobject and {at}.dtype.kind != 'T'")
         elif not isinstance(t, ObjectType):
             self.texts.append(f"describes({self.name(t)}, {at})")
 
@@ -109,7 +109,10 @@ class _Conditions:
                 else f"type({at}) is {self.name(t.dtype.type)}"
             )
             return
-        self.texts.append(f"type({at}) is ndarray and ({at}.dtype is {same} or {at}.dtype == {same})")
+        if t.dtype.kind in "US":  # of any length
+            self.texts.append(f"type({at}) is ndarray and {at}.dtype.str[:2] == {t.dtype.str[:2]!r}")
+        else:
+            self.texts.append(f"type({at}) is ndarray and ({at}.dtype is {same} or {at}.dtype == {same})")
         if t.shape is None:
             return
         if None not in t.shape:

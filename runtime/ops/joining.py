@@ -13,7 +13,7 @@ import numpy as np
 
 from runtime.ir.opdef import OpDef
 from runtime.ops.rules import (
-    NUMERIC_KINDS,
+    KINDS,
     Unknown,
     as_array,
     bare,
@@ -50,7 +50,7 @@ def joined_dtype(
     arrays: Sequence[ArrayType], dtype: Type | None = None, casting: Type | None = None
 ) -> np.dtype[Any]:
     """The dtype of the joined array."""
-    if not arrays or any(a.dtype.kind not in NUMERIC_KINDS for a in arrays):
+    if not arrays or any(a.dtype.kind not in KINDS for a in arrays):
         raise Unknown
     asked = given_dtype(dtype)
     if asked is None:

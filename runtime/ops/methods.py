@@ -14,6 +14,7 @@ import numpy as np
 from runtime.ir.opdef import WRITE, OpDef
 from runtime.ops import shape
 from runtime.ops.rules import (
+    KINDS,
     NUMERIC_KINDS,
     Rule,
     Unknown,
@@ -60,7 +61,7 @@ def rule_astype(
     a, asked = array_of(x), given_dtype(dtype)
     if asked is None:
         asked = np.dtype(float)
-    if asked.kind not in NUMERIC_KINDS or a.dtype.kind not in NUMERIC_KINDS:
+    if asked.kind not in KINDS or a.dtype.kind not in KINDS:
         raise Unknown
     if casting is not None and not np.can_cast(a.dtype, asked, static(casting)):
         raise Unknown

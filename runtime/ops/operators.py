@@ -31,6 +31,7 @@ from runtime.ops.rules import (
 )
 from runtime.ops.ufuncs import elementwise, generalized, matmul_shape, operand
 from runtime.types import (
+    TEXTS,
     WEAK_COMPLEX,
     WEAK_FLOAT,
     WEAK_INT,
@@ -120,6 +121,11 @@ def repetition(left: Type, right: Type) -> Type:
     raise Unknown
 
 
+def _of_texts(t: Type) -> bool:
+    """Whether an operand is an array of texts, which decides what the operator does."""
+    return isinstance(t, ArrayType) and t.dtype.kind in TEXTS
+
+
 # A float64 scalar is a Python float too, so Python's complex numbers deal with it before NumPy is asked.
 DOUBLE = ArrayType(np.dtype(np.float64), (), scalar=True)
 OF_COMPLEX = (
@@ -149,6 +155,8 @@ def binary(fn: Callable[..., Any], ufunc: np.ufunc) -> Rule:
             if fn is operator.pow:
                 return python_power(a, b)
             return python_kind(fn, (left.kind, right.kind))
+        if _of_texts(left) or _of_texts(right):
+            return arrays(a, b)
         if not isinstance(left, (ArrayType, WeakType)) or not isinstance(right, (ArrayType, WeakType)):
             raise Unknown
         if left == WEAK_COMPLEX and right == DOUBLE and fn in OF_COMPLEX:

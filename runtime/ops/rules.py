@@ -19,13 +19,16 @@ import numpy as np
 from runtime.ir.opdef import OpDef
 from runtime.types import (
     OBJECT,
+    TEXTS,
     WEAK_INT,
     ArrayType,
     NumberType,
+    ObjectType,
     StaticType,
     TupleType,
     Type,
     WeakType,
+    holds_objects,
     join,
     type_of,
 )
@@ -46,6 +49,7 @@ WEAK_DTYPE = {
 INTP = np.dtype(np.intp)
 BOOL = np.dtype(bool)
 NUMERIC_KINDS = "biufc"
+KINDS = NUMERIC_KINDS + "UST"  # texts, too
 
 
 class Unknown(Exception):
@@ -129,7 +133,7 @@ def given_dtype(t: Type | None) -> np.dtype[Any] | None:
 def ndarray(dtype: Any, shape: Shape, device: str = "cpu") -> ArrayType:
     """An array that stays one even when 0-d."""
     dtype = np.dtype(dtype)
-    if dtype.hasobject:
+    if holds_objects(dtype):
         raise Unknown
     return ArrayType(dtype, shape, False, device)
 
@@ -139,9 +143,9 @@ def scalar(dtype: Any, device: str = "cpu") -> Type:
     dtype = np.dtype(dtype)
     if device != "cpu":
         return ndarray(dtype, (), device)
-    if (
-        dtype.kind not in "biufcmM"
-    ):  # str and bytes scalars have their own length, void and object are no arrays
+    if dtype.kind in TEXTS:
+        return ObjectType(TEXTS[dtype.kind])
+    if dtype.kind not in "biufcmM":  # void and object are no arrays
         raise Unknown
     return ArrayType(dtype.newbyteorder("="), (), True)
 
@@ -219,6 +223,14 @@ def numeric_array(t: Type) -> ArrayType:
     """`as_array` for operands of numeric dtype."""
     got = as_array(t)
     if got.dtype.kind not in NUMERIC_KINDS:
+        raise Unknown
+    return got
+
+
+def known_array(t: Type) -> ArrayType:
+    """`as_array` for operands of numeric dtype and of texts."""
+    got = as_array(t)
+    if got.dtype.kind not in KINDS:
         raise Unknown
     return got
 
@@ -336,7 +348,7 @@ def probe_dtype(
 
 def asked_dtype(fn: Callable[..., Any], *operands: ArrayType, ndim: int | None = None, **options: Any) -> Any:
     """`probe_dtype` for operand types (`ndim`: rank to use instead of the operands' own)."""
-    if any(a.dtype.kind not in NUMERIC_KINDS for a in operands):
+    if any(a.dtype.kind not in KINDS for a in operands):
         raise Unknown
     dtypes = tuple((a.dtype, rank(a) if ndim is None else ndim) for a in operands)
     return probe_dtype(fn, dtypes, tuple((name, type(value), value) for name, value in options.items()))

@@ -26,6 +26,7 @@ from runtime.ops.rules import (
     device_of,
     dims,
     is_none,
+    known_array,
     ndarray,
     normal_axis,
     numeric_array,
@@ -51,7 +52,7 @@ def along(indices: bool, zero_rank: bool) -> Any:
     """
 
     def order(a: Type, axis: Type | None) -> Type:
-        array = numeric_array(a)
+        array = known_array(a)
         dtype = INTP if indices else array.dtype
         if axis is not None and is_none(axis):
             return ndarray(dtype, (size_of(array),), array.device)
@@ -128,7 +129,7 @@ def rule_unique(
     sorted: Type | None = None,
 ) -> Type:
     """unique: the different elements, flat."""
-    a = numeric_array(ar)
+    a = known_array(ar)
     if not is_none(axis) or static_or(return_inverse, False):
         raise Unknown
     flat, index = ndarray(a.dtype, (None,), a.device), ndarray(INTP, (None,), a.device)
@@ -140,7 +141,7 @@ def set_of_two(dtype: Any = None) -> Any:
     """The rule of union1d and its like: flat, the size unknown."""
 
     def rule(ar1: Type, ar2: Type) -> Type:
-        a, b = numeric_array(ar1), numeric_array(ar2)
+        a, b = known_array(ar1), known_array(ar2)
         return ndarray(dtype or np.result_type(a.dtype, b.dtype), (None,), device_of((ar1, ar2)))
 
     return rule
@@ -148,8 +149,8 @@ def set_of_two(dtype: Any = None) -> Any:
 
 def rule_isin(element: Type, test_elements: Type) -> Type:
     """isin: an array of bool, 0-d too."""
-    numeric_array(test_elements)
-    return ndarray(BOOL, numeric_array(element).shape, device_of((element, test_elements)))
+    known_array(test_elements)
+    return ndarray(BOOL, known_array(element).shape, device_of((element, test_elements)))
 
 
 def rule_bincount(x: Type, weights: Type | None = None, minlength: Type | None = None) -> Type:
@@ -162,7 +163,7 @@ def rule_bincount(x: Type, weights: Type | None = None, minlength: Type | None =
 
 def rule_histogram(a: Type, bins: Type | None = None) -> Type:
     """histogram: counts and edges, for a number of bins."""
-    array = numeric_array(a)
+    array = known_array(a)
     count = 10 if bins is None else static_int(bins)
     if array.device != "cpu":  # CuPy has its own dtype of edges
         raise Unknown
@@ -173,7 +174,7 @@ def rule_histogram(a: Type, bins: Type | None = None) -> Type:
 
 def rule_diff(a: Type, n: Type | None = None, axis: Type | None = None) -> Type:
     """diff: one element less per order."""
-    array = numeric_array(a)
+    array = known_array(a)
     order = 1 if n is None else static_int(n)
     shape = dims(array)
     known = -1 if axis is None else static_int(axis)
@@ -212,7 +213,7 @@ def rule_clip(
     if (min is not None and a_min is not None) or (max is not None and a_max is not None):
         raise Unknown
     low, high = a_min if min is None else min, a_max if max is None else max
-    source = numeric_array(a)
+    source = known_array(a)
     bounds = [None if t is None or is_none(t) else t for t in (low, high)]
     given = [t for t in bounds if t is not None]
     samples = [None if t is None else one_of(sample_of(t)) for t in bounds]
@@ -235,7 +236,7 @@ def elementwise(fn: Callable[..., Any], order: str = "", python: bool = True) ->
             raise Unknown
         if not python and not isinstance(bare(a), ArrayType):
             raise Unknown
-        array = numeric_array(a)
+        array = known_array(a)
         return result(asked_dtype(fn, array, ndim=1), array.shape, array.device)
 
     return rule
@@ -247,7 +248,7 @@ def rule_round(a: Type, decimals: Type | None = None, out: Type | None = None) -
         if not isinstance(out, ArrayType) or out.scalar:
             raise Unknown
         return out
-    array = numeric_array(a)
+    array = known_array(a)
     if decimals is not None:
         static_int(decimals)
     if array.dtype == BOOL and decimals is not None:
@@ -305,7 +306,7 @@ def rule_correlate(a: Type, v: Type, mode: Type | None = None) -> Type:
 
 def sliding(fn: Callable[..., Any], a: Type, v: Type, mode: Any) -> Type:
     """The product of two vectors, one slid along the other."""
-    left, right = numeric_array(a), numeric_array(v)
+    left, right = known_array(a), known_array(v)
     n, m = size_of(left), size_of(right)
     if rank(left) > 1 or rank(right) > 1 or not isinstance(mode, str):
         raise Unknown

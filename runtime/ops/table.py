@@ -24,6 +24,7 @@ from runtime.ops import (
     reduce,
     shape,
     sorting,
+    strings,
     ufuncs,
 )
 from runtime.ops.derivatives import with_derivatives
@@ -41,6 +42,7 @@ FAMILIES = (
     linalg,
     methods,
     misc,
+    strings,
 )
 
 

@@ -29,8 +29,9 @@ from runtime.ops.rules import (
     same_size,
     static,
 )
-from runtime.types import ArrayType, StaticType, TupleType, Type, WeakType, type_of
+from runtime.types import TEXTS, ArrayType, ObjectType, StaticType, TupleType, Type, WeakType, type_of
 
+_TEXTS: dict[type, str] = {str: "U", np.str_: "U", bytes: "S", np.bytes_: "S"}
 NAN, INF = float("nan"), float("inf")
 EDGES = (0.0, -0.0, NAN, INF, -INF)
 INTEGERS = (0, 1, -1, 127, -128)
@@ -47,9 +48,23 @@ def operand(t: Type) -> tuple[Asked, Shape]:
     if isinstance(t, WeakType):
         return {"bool": BOOL, "int": int, "float": float, "complex": complex}[t.kind], ()
     got = as_array(t)
-    if got.dtype.kind not in "biufcmM":
+    if got.dtype.kind not in "biufcmMUST":
         raise Unknown
     return got.dtype, got.shape
+
+
+def with_texts(operands: tuple[Type, ...]) -> tuple[Type, ...]:
+    """The operands, texts that stand beside an array of texts as NumPy takes them."""
+    if not any(isinstance(t, ArrayType) and t.dtype.kind in TEXTS for t in operands):
+        return operands
+    return tuple(map(as_text, operands))
+
+
+def as_text(t: Type) -> Type:
+    """A str or bytes as the array that NumPy makes of it."""
+    cls = type(t.value) if isinstance(t, StaticType) else t.cls if isinstance(t, ObjectType) else None
+    kind = None if cls is None else _TEXTS.get(cls)
+    return t if kind is None else ArrayType(np.dtype(kind), ())
 
 
 def fits(t: Type) -> bool:
@@ -101,6 +116,7 @@ def elementwise(ufunc: np.ufunc, raises: bool) -> Rule:
         casting: Type | None = None,
         subok: Type | None = None,
     ) -> Type:
+        operands = with_texts(operands)
         if len(operands) > ufunc.nin:
             operands, extra = operands[: ufunc.nin], operands[ufunc.nin :]
             if out is not None or len(extra) > ufunc.nout:

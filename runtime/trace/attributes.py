@@ -346,15 +346,16 @@ def _tensor_attr(trace: Trace, x: Tensor, name: str) -> Any:
     t = x._facts.type
     if not isinstance(t, ArrayType):
         return _number_attr(trace, x, name)
-    if name == "dtype":
+    if name == "dtype" and t.dtype.kind not in "US":
         return t.dtype
     if name == "ndim" and t.shape is not None:
         return len(t.shape)
     if name == "shape" and t.shape is not None:
         return _shape(trace, x, t.shape)
-    if name == "itemsize":
+    if name == "itemsize" and t.dtype.kind not in "US":
         return t.dtype.itemsize
-    if name in ("size", "nbytes") and t.shape is not None and None not in t.shape:
+    known = name == "size" or name == "nbytes" and t.dtype.kind not in "US"
+    if known and t.shape is not None and None not in t.shape:
         return math.prod(n or 0 for n in t.shape) * (t.dtype.itemsize if name == "nbytes" else 1)
     claim = _view_type(t, name)
     if claim is not None:

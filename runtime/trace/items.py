@@ -21,6 +21,7 @@ from runtime.trace.heap import ANY, Loaded, Namespace
 from runtime.trace.values import Object, Star, Tensor, Traced, describe, known_class
 from runtime.types import (
     OBJECT,
+    TEXTS,
     WEAK_INT,
     ArrayType,
     ObjectType,
@@ -318,6 +319,8 @@ def item_type(trace: Trace, x: Any) -> Type:
         if not t.shape:
             return OBJECT
         rest = t.shape[1:]
+        if not rest and t.dtype.kind in TEXTS:
+            return ObjectType(TEXTS[t.dtype.kind])
         return ArrayType(t.dtype, rest, not rest and t.device == "cpu", t.device)
     if isinstance(t, ObjectType):
         if t.cls is range:

@@ -135,7 +135,7 @@ TYPES: list[tuple[Type, str]] = [
     (ArrayType(F8, None, True), "scalar float64[...]"),
     (ArrayType(np.dtype("f4"), (2,), device="cuda"), "float32[2]@cuda"),
     (ArrayType(np.dtype(">f4"), (2,)), "dtype('>f4')[2]"),
-    (ArrayType(np.dtype("U3"), (), True), "dtype('<U3')"),
+    (ArrayType(np.dtype("U3"), (4,)), "dtype('<U0')[4]"),
     (ArrayType(np.dtype([("a", "i4")]), (2,)), "dtype((('a', '<i4'),))[2]"),
     (WEAK_BOOL, "bool"),
     (WEAK_INT, "int"),

@@ -40,6 +40,43 @@ WEAK: tuple[Any, ...] = (
 SMALL: tuple[Any, ...] = (True, 1, 2, 3, -1, 0.5, 2.0)
 
 
+TEXTS = ("", "a", "b", "Ab", "abc", "1", " x ", "a b", "éß")
+
+
+def texts(rng: random.Random, shape: tuple[int, ...] | None = None, kind: str = "U") -> Any:
+    """A small array of texts: str, bytes, or texts of any length where NumPy has these."""
+    dims = rng.choice(SHAPES) if shape is None else shape
+    made = np.array(rng.choices(TEXTS[: 8 if kind == "S" else 9], k=int(np.prod(dims)))).reshape(dims)
+    return made.astype(np.dtypes.StringDType() if kind == "T" else kind)
+
+
+def of_texts(name: str) -> Maker:
+    """Calls of a function on texts."""
+
+    def make(rng: random.Random) -> Call:
+        kind = {"encode": "U", "decode": "S"}.get(name) or rng.choice(
+            "UST" if hasattr(np.dtypes, "StringDType") else "US"
+        )
+        x = texts(rng, rng.choice(((3,), (2, 3), (0,), (3,))), kind)
+        other = texts(rng, rng.choice(((3,), (1,), ())), kind)
+        part = rng.choice((other, b"a" if kind == "S" else "a"))
+        if name in ("multiply", "center", "ljust", "rjust", "zfill"):
+            return (x, rng.choice((2, np.array([1, 2, 4]), 5))), {}
+        if name == "replace":
+            return (x, part, b"zz" if kind == "S" else "zz"), {}
+        if name == "translate":
+            return (x, bytes(range(256)) if kind == "S" else str.maketrans("a", "z")), {}
+        if name == "slice":
+            return (x, rng.choice((1, 2))), {}
+        if name == "mod":
+            return (np.array(["%d"] if kind == "U" else [b"%d"]), np.arange(3)), {}
+        two = ("add", "find", "rfind", "index", "rindex", "count", "startswith", "endswith")
+        two += ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
+        return (x, part) if name in two else (x,), {}
+
+    return make
+
+
 # Set by a test to draw all arrays from other dtypes than those a maker asks for.
 INSTEAD: list[str] = []
 

@@ -408,6 +408,8 @@ FAMILY: dict[str, Maker] = {
 
 def maker(row: OpDef) -> Maker:
     """The maker of a row's calls."""
+    if row.name.startswith(("np.strings.", "np.char.")):
+        return o.of_texts(row.name.rpartition(".")[2])
     if row.name in MAKERS:
         return MAKERS[row.name]
     if row.name in FAMILY:
