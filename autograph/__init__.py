@@ -38,7 +38,7 @@ from autograph.operators.containers import (
     unpack,
 )
 from autograph.operators.imports import import_, import_from
-from autograph.operators.logic import and_, in_, is_, is_not, not_, not_in, or_, percent
+from autograph.operators.logic import and_, in_, is_, is_not, item, not_, not_in, or_, part, percent
 from autograph.operators.matching import match
 from autograph.operators.variables import Cell, bound, global_cell, raise_, unbound
 from runtime import (
@@ -138,6 +138,7 @@ __all__ = [
     "init_scope",
     "is_",
     "is_not",
+    "item",
     "jacobian",
     "jvp",
     "list_",
@@ -148,6 +149,7 @@ __all__ = [
     "not_",
     "not_in",
     "or_",
+    "part",
     "pattern",
     "percent",
     "py_function",

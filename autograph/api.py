@@ -19,12 +19,13 @@ from autograph.operators.calls import SourceHooks, call
 from autograph.operators.registry import mark_do_not_convert
 from runtime.api import InputSignature, make_function
 from runtime.config import settings
-from runtime.errors import ConversionRefused, GeneratorError, SourceNotFound
+from runtime.errors import ConversionRefused, GeneratorError, SourceNotFound, TraceError
 from runtime.function.polymorphic import P, PolymorphicFunction, R, Tracer
 from runtime.function.prefixed import runs_on_trace_values, unwrapped
 from runtime.lazy import Lazy
 from runtime.trace.api import trace_call
 from runtime.trace.record import Argument, TraceResult
+from runtime.types import StaticType
 
 if TYPE_CHECKING:
     from autograph import source
@@ -94,7 +95,7 @@ def function(
         options = {"input_signature": input_signature, "reduce_retracing": reduce_retracing, "strict": strict}
         return make_function(
             original,
-            _source_tracer,
+            source_tracer,
             (function, {**options, "check": check}),
             inline=_inline,
             around=run_checked if check else None,
@@ -166,7 +167,7 @@ def _function_in(f: Any, name: str) -> types.FunctionType:
     raise SourceNotFound(what, why=f"ag.{name} was given {kind}", fix=fix)
 
 
-def _source_tracer(python: Callable[..., Any]) -> Tracer:
+def source_tracer(python: Callable[..., Any]) -> Tracer:
     """The tracer that converts the function before it is traced."""
 
     def trace(
@@ -190,19 +191,44 @@ def _source_tracer(python: Callable[..., Any]) -> Tracer:
             )
         assert isinstance(python, types.FunctionType)
         converted(python)  # a refusal concerns all calls: it must come out as what it is
-        hooks = SourceHooks(python)
-        return trace_call(
-            lambda *args, **kwargs: hooks.twin(python)(*args, **kwargs),
-            positional,
-            keywords,
-            name=name,
-            hooks=hooks,
-            strict=strict,
-            volatile=volatile,
-            unroll_limit=settings.unroll_limit,
-        )
+
+        def traced(hooks: SourceHooks) -> TraceResult:
+            return trace_call(
+                lambda *args, **kwargs: hooks.twin(python)(*args, **kwargs),
+                positional,
+                keywords,
+                name=name,
+                hooks=hooks,
+                strict=strict,
+                volatile=volatile,
+                unroll_limit=settings.unroll_limit,
+            )
+
+        return _traced(traced, python, [*positional, *keywords.values()])
 
     return trace
+
+
+def _traced(
+    traced: Callable[[SourceHooks], TraceResult], python: types.FunctionType, arguments: Sequence[Argument]
+) -> TraceResult:
+    """Trace the function; with care, where a text is handed in or the plain way asked for a traced index."""
+    if any(isinstance(a.type, StaticType) and isinstance(a.type.value, (str, bytes)) for a in arguments):
+        return traced(SourceHooks(python, careful=True))
+    hooks, result, failed = SourceHooks(python), None, None
+    try:
+        result = traced(hooks)
+    except TraceError as error:
+        failed = error
+    if hooks.trace is not None and hooks.trace.indexed:
+        try:
+            return traced(SourceHooks(python, careful=True))
+        except TraceError as error:
+            failed = error if result is None else None
+    if result is None:
+        assert failed is not None
+        raise failed
+    return result
 
 
 def _inline(python: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -152,6 +152,11 @@ def converted(function: types.FunctionType, *, pipeline: Pipeline | None = None)
         return live
 
 
+def converted_carefully(function: types.FunctionType) -> Converted:
+    """The converted form in which items of tuples and texts may have indices known only at run time."""
+    return converted(function, pipeline=passes.convert_carefully)
+
+
 def to_code(function: Callable[..., Any]) -> str:
     """The text that a function or method is converted to."""
     plain = function.__func__ if isinstance(function, types.MethodType) else function

@@ -13,7 +13,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from autograph.convert import Converted, converted
+from autograph.convert import Converted, converted, converted_carefully
 from autograph.operators.registry import is_left_alone
 from autograph.origin import is_generated_file, span_of_frame, span_of_traceback
 from runtime.autodiff.calls import intercept
@@ -127,7 +127,8 @@ class SourceHooks(Hooks):
 
     converts = True
 
-    def __init__(self, root: Any = None) -> None:
+    def __init__(self, root: Any = None, careful: bool = False) -> None:
+        self.careful = careful
         self.root, self.root_module = root, getattr(root, "__module__", "") or ""
         self.trace: Trace | None = None
         self.originals: dict[types.CodeType, types.CodeType] = {}
@@ -207,7 +208,7 @@ class SourceHooks(Hooks):
         """The converted function over trace values."""
         trace = self.trace
         assert trace is not None
-        form = converted(function)
+        form = converted_carefully(function) if self.careful else converted(function)
         self.originals.update(form.originals)
         space = self.globals.get(id(function.__globals__))
         if space is None:

@@ -56,3 +56,14 @@ def percent(text: Any, values: Any) -> Any:
 def not_in(item: Any, container: Any) -> Any:
     """`item not in container`."""
     return not_(in_(item, container))
+
+
+def item(x: Any, index: Any) -> Any:
+    """`x[index]`, where x may be a tuple or text and the index traced."""
+    trace = active()
+    return x[index] if trace is None else trace.protocol.item(x, index)
+
+
+def part(x: Any, start: Any, stop: Any, step: Any) -> Any:
+    """`x[start:stop:step]`, likewise."""
+    return item(x, slice(start, stop, step))

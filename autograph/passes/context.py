@@ -34,6 +34,7 @@ class Context:
     ag: the name under which the operators are reached in generated code.
     names: gives out the names of helpers; it learns the names that occur in the function.
     rebound: captured names that other functions may rebind while this one runs.
+    careful: whether items may be read of tuples and texts by traced indices, and `%` taken of any text.
     """
 
     resolve: Callable[[str], object]
@@ -42,6 +43,7 @@ class Context:
     ag: str = "ag"
     names: Names = dataclasses.field(default_factory=Names)
     rebound: frozenset[str] = frozenset()
+    careful: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

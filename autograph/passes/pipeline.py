@@ -7,6 +7,7 @@ as it is.  Every node of the result has the place of the user's node it stands f
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ import gast
 
 from autograph.passes.branches import branches
 from autograph.passes.calls import calls
+from autograph.passes.careful import careful
 from autograph.passes.cells import cells
 from autograph.passes.comprehensions import comprehensions
 from autograph.passes.context import Context, Conversion, Work
@@ -58,6 +60,7 @@ PIPELINE: tuple[tuple[str, Pass, str], ...] = (
     ("tries", tries, "their parts are straight code by now"),
     ("raises", raises, "until here a raise told the analyses that control ends"),
     ("logic", logic, "the tests made by the passes above go through operators too"),
+    ("careful", careful, "before texts, which count on operators for what they make of an item"),
     ("texts", texts, "f-strings make calls, so before the calls"),
     ("displays", displays, "loops and tests are operators now and show which displays they use up"),
     ("calls", calls, "last of the rewrites, because passes above make calls"),
@@ -83,6 +86,11 @@ NEEDS: dict[str, frozenset[str]] = {
 
 # The tokenizer takes 100 levels of indentation; what loads the function needs a few.
 DEEPEST = 90
+
+
+def convert_carefully(node: gast.AST, ctx: Context) -> Conversion:
+    """The functional form of a `def` or `lambda` that has traced indices of tuples and texts."""
+    return convert_function(node, dataclasses.replace(ctx, careful=True))
 
 
 def convert_function(node: gast.AST, ctx: Context) -> Conversion:

@@ -1,7 +1,8 @@
 """f-strings become calls of `str.format`, `%` on a text an operator: values may be known only at run time.
 
 In: any tree.  Out: `"{:.3f} of {}".format(x, y)`; conversions and nested specs stay in the template.
-A text without values is a plain constant.  `"%g" % x` becomes `ag.percent("%g", x)`.
+A text without values is a plain constant.  `"%g" % x` becomes `ag.percent("%g", x)`, and so does `%` on a
+name that may hold a text.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import gast
 from autograph.passes.context import Work
 from autograph.passes.walk import Rewriter
 from autograph.template import attribute, call, constant, locate
+from autograph.trees import walk
 
 
 def texts(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
@@ -24,13 +26,31 @@ def texts(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
 class _Texts(Rewriter):
     def __init__(self, work: Work) -> None:
         self.work = work
+        self.texts = {  # names that hold a text at times
+            target.id
+            for node in walk(work.root)
+            if isinstance(node, gast.Assign) and _is_text(node.value)
+            for target in node.targets
+            if isinstance(target, gast.Name)
+        }
 
     def visit_BinOp(self, node: Any) -> Any:
         self.generic(node)
-        texts = isinstance(node.left, gast.Constant) and isinstance(node.left.value, (str, bytes))
-        if not texts or not isinstance(node.op, gast.Mod) or isinstance(node.right, gast.Constant):
+        if (
+            not self.may_be_text(node.left)
+            or not isinstance(node.op, gast.Mod)
+            or isinstance(node.right, gast.Constant)
+        ):
             return node
         return locate(self.work.ag("percent", node.left, node.right), node)
+
+    def may_be_text(self, left: Any) -> bool:
+        """Whether the left side of a `%` is a text, as far as can be seen."""
+        if isinstance(left, gast.Constant):
+            return isinstance(left.value, (str, bytes))
+        if isinstance(left, gast.Name) and left.id in self.texts:
+            return True
+        return self.work.ctx.careful or isinstance(self.work.resolved(left), (str, bytes))
 
     def visit_JoinedStr(self, node: Any) -> Any:
         return locate(self.text(node), node)
@@ -64,3 +84,7 @@ class _Texts(Rewriter):
             else:
                 return "{" + conversion + ":{}}", [values[0], locate(self.text(part.format_spec), part)]
         return "{" + conversion + ":" + spec + "}", values
+
+
+def _is_text(node: Any) -> bool:
+    return isinstance(node, gast.JoinedStr) or isinstance(getattr(node, "value", None), (str, bytes))

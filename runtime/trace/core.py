@@ -169,6 +169,7 @@ class Trace:
         self.notes: list[Note] = []
         self.refused: list[TraceError] = []  # code asked for a value that isn't known, and was told so
         self.closed = False
+        self.indexed = False  # whether a traced value was asked for as an index
         self.calls: list[tuple[Any, int]] = []  # the calls being traced into, with the region depth of each
         self.inlined = self.regions = 0
         self.members: dict[int, tuple[enum.Enum, dict[str, Any]]] = {}  # of enumerations, and what they held

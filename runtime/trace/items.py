@@ -188,6 +188,22 @@ def get_item(trace: Trace, x: Traced, key: Any) -> Any:
     return trace.wrap(value)
 
 
+def static_item(trace: Trace, x: Any, index: Any) -> Any:
+    """`x[index]` of a value that is no handle: at run time, if the index is one or is bounded by one."""
+    bounds = (index.start, index.stop, index.step) if isinstance(index, slice) else (index,)
+    if not any(isinstance(bound, Traced) for bound in bounds):
+        return x[index]
+    claim: Type = OBJECT
+    if isinstance(index, slice):
+        claim = ObjectType(type(x)) if type(x) in (tuple, str, bytes) else OBJECT
+    elif known_class(index) in (int, bool):
+        claim = item_type(trace, x)
+    value = trace.emit("getitem", [x, index], type=claim)
+    assert value is not None
+    doubt(trace, *bounds)
+    return trace.wrap(value)
+
+
 def _known_item(trace: Trace, x: Traced, key: Any) -> Any:
     """The item at a static key, from what is known; _ABSENT where it must be read at run time."""
     who, facts = x._facts.identity, x._facts

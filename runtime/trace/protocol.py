@@ -123,8 +123,14 @@ class Protocol:
         (doubt_inside if op in _COMPARISONS else doubt)(self.trace, *operands)
         return result
 
+    def item(self, x: Any, index: Any) -> Any:
+        """`x[index]`, where x may be a tuple or text and the index traced."""
+        return x[index] if isinstance(x, Traced) else items.static_item(self.trace, x, index)
+
     def percent(self, text: Any, values: Any) -> Any:
-        """`text % values`."""
+        """`text % values`; numbers, too, where the left side may be a text."""
+        if not isinstance(text, (str, bytes)):
+            return text % values
         one = values if isinstance(values, tuple) else (values,)
         simple = not any(isinstance(v, (np.generic, tuple)) for v in one)  # NumPy asks its print options
         if is_static(text) and is_static(values) and simple:

@@ -237,6 +237,40 @@ def indexes_a_known_list(a: Any) -> Any:
     return [10, 20][a]
 
 
+WEIGHTS, LETTERS, OPERATORS, PLAIN = (0.5, 1.5, 2.5), "abcdef", (np.add, np.subtract), "plain"
+
+
+@case((A([1, 2]), 0), (A([1, 2]), 1), (A([1.0]), i64(1)), (A([1, 2]), -1), (A([1, 2]), 3), (A([1]), True))
+def index_of_a_tuple(x: Any, k: Any) -> Any:
+    """Whatever holds the tuple or text, an index that is known at run time only is taken then."""
+    total = 0.0
+    for i in x:
+        total = total + WEIGHTS[i]
+    return OPERATORS[k](x, x), LETTERS[k], LETTERS[:k], WEIGHTS[k:], ("a", x)[k], total
+
+
+@case((1, (1, 2.5, "x")), (i64(1), (1, A([2]))), (0, (A([1]), 2)), (2, (A([1]), [3])))
+def index_of_a_tuple_handed_in(k: Any, t: Any) -> Any:
+    r = t[0]
+    for j in range(k):
+        r = t[j]
+    return r, t[k:], t[k]
+
+
+@case(("abc", 2), ("abc", A([1])), ("%d", 3), ("abc", {}), ("%s", (1,)), ("abc", ()), (b"x", 1), (7, 2))
+def percent_of_what_may_be_a_text(text: Any, x: Any) -> Any:
+    """A text without a place for it refuses a value; it never asks it for anything."""
+    return text % x
+
+
+@case((2,), (A([1]),), ({},), (2.5,))
+def percent_of_names(x: Any) -> Any:
+    text = "abc"
+    if isinstance(x, int):
+        return PLAIN % x
+    return text % x
+
+
 @case((4,), (3,), (4,), (3,))
 def key_on_one_path(b: int) -> Any:
     """A dict of which one path knows a key more is not known whole."""
