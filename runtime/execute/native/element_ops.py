@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.floats import ORDERED
 from runtime.execute.native.integers import compare_ints
 from runtime.execute.native.kinds import Scalar, Unlowered
+from runtime.execute.native.lines import vector_bytes
 from runtime.execute.native.values import Num
 
 Lowered = Callable[..., str]
@@ -31,7 +30,8 @@ BOOL_BINARY = {
     "logical_xor": "xor", "maximum": "or", "minimum": "and", "not_equal": "xor", "fmax": "or", "fmin": "and",
 }  # fmt: skip
 COMPARED = {
-    "less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge", "equal": "eq", "not_equal": "ne",
+    "less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge", "equal": "eq",
+    "not_equal": "ne",
 }  # fmt: skip
 LLVM_UNARY = {n: n for n in ("sqrt", "floor", "ceil", "trunc", "rint", "fabs")}
 LOGICAL = {"logical_and": "and", "logical_or": "or", "logical_xor": "xor"}
@@ -54,7 +54,7 @@ def _binary(e: Emitter, name: str, kind: Scalar, out: Scalar) -> Lowered | None:
         return lambda x, y: e.op(f"{LOGICAL[name]} {e.wide('i1')} {truth(e, x)}, {truth(e, y)}")
     if name in COMPARED:
         return _comparison(e, COMPARED[name], kind)
-    if name in ("maximum", "minimum", "fmax", "fmin"):
+    if name in ("maximum", "minimum") or (name in ("fmax", "fmin") and kind.kind != "f"):
         return _extreme(e, name, kind)
     if kind.kind == "f":
         return _plain(e, FLOAT_BINARY[name], kind) if name in FLOAT_BINARY else None
@@ -93,17 +93,10 @@ def _extreme(e: Emitter, name: str, kind: Scalar) -> Lowered:
                 f"select {b} {e.op(f'icmp {how} {t} {x.text}, {y.text}')}, {t} {x.text}, {t} {y.text}"
             )
         first = e.op(f"fcmp {'ogt' if greater else 'olt'} {t} {x.text}, {y.text}")
-        own = x if name.endswith("imum") else y
-        nan = e.op(f"fcmp uno {t} {own.text}, {own.text}")
+        nan = e.op(f"fcmp uno {t} {x.text}, {x.text}")
         return e.op(f"select {b} {e.op(f'or {b} {nan}, {first}')}, {t} {x.text}, {t} {y.text}")
 
-    if name.startswith("fm") and kind.kind == "f":
-        return _no_instructions  # which zero it takes is for NumPy's loop to say
     return pick
-
-
-def _no_instructions(*_: Num) -> str:
-    raise Unlowered("np.fmax and np.fmin")
 
 
 def _shift(e: Emitter, name: str, kind: Scalar, x: Num, y: Num) -> str:
@@ -201,6 +194,8 @@ def _int_abs(e: Emitter, kind: Scalar, x: Num) -> str:
 def _float_unary(e: Emitter, name: str, kind: Scalar) -> Lowered | None:
     t = kind.llvm
     function = "fabs" if name == "absolute" else LLVM_UNARY.get(name)
+    if function == "sqrt":
+        return lambda x: _root(e, x)
     if function is not None:
         return lambda x: intrinsic(e, function, x)
     if name == "negative":
@@ -225,6 +220,28 @@ def _float_unary(e: Emitter, name: str, kind: Scalar) -> Lowered | None:
     if name == "sign":
         return lambda x: _sign(e, kind, x, b)
     return None
+
+
+def _root(e: Emitter, x: Num) -> str:
+    """The square root; kept from LLVM, which would compare x itself with zero and lose the flag."""
+    t, place = e.wide(x.llvm), "v" if vector_bytes() == 64 else "x"
+    return e.op(f'call {t} asm "", "={place},0"({t} {intrinsic(e, "sqrt", x)})')
+
+
+def powered(e: Emitter, kind: Scalar, exponent: int) -> Lowered:
+    """An integer to a power that is known, wrapping around as NumPy's products do."""
+
+    def power(x: Num) -> str:
+        t, square, found, left = e.wide(kind.llvm), x.text, "", exponent
+        while left:
+            if left & 1:
+                found = e.op(f"mul {t} {found}, {square}") if found else square
+            left >>= 1
+            if left:
+                square = e.op(f"mul {t} {square}, {square}")
+        return found or e.splat(kind.llvm, "1")
+
+    return power
 
 
 def _sign(e: Emitter, kind: Scalar, x: Num, b: str) -> str:
@@ -319,4 +336,4 @@ def _truncated(e: Emitter, source: Scalar, x: str, kind: Scalar) -> str:
     return found
 
 
-__all__ = ["clipped", "converted", "lowered", "np", "truth"]
+__all__ = ["clipped", "converted", "lowered", "powered", "truth"]

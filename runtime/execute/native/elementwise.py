@@ -9,6 +9,7 @@ point operations are not dropped, since their results are stored, so flags tell 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -39,6 +40,7 @@ from runtime.execute.native.values import UNKNOWN, Arr, Lazy, Num, Val, one
 
 CLIP = getattr(np, "_core", getattr(np, "core", None)).umath.clip
 POWERS = {2: "square", 0.5: "sqrt", 1: "positive", -1: "reciprocal"}  # what `**` does for floats
+MAX_POWER = 64  # of integers, by multiplying
 KEEP_FROM = 3  # instructions per element from which on a line is kept rather than computed twice
 
 
@@ -68,7 +70,8 @@ def as_lazy(e: Emitter, x: Val, kind: Scalar | None = None) -> Lazy:
 def converted(e: Emitter, x: Lazy, kind: Scalar) -> Lazy:
     """The same elements in another dtype, as NumPy's casts make them."""
     element = shared(e, kind, lambda indices: one(kind, element_ops.converted(e, x.element(indices), kind)))
-    return Lazy(kind, x.dims, element, x.leaves, parts=x.parts, cost=x.cost + 1)
+    widest = max(x.widest, x.kind.dtype.itemsize)
+    return Lazy(kind, x.dims, element, x.leaves, parts=x.parts, cost=x.cost + 1, widest=widest)
 
 
 def common_dims(e: Emitter, parts: Sequence[Lazy]) -> tuple[str, ...]:
@@ -111,7 +114,8 @@ def combined(
     leaves = tuple(dict.fromkeys(leaf for p in parts for leaf in p.leaves))
     element = shared(state.e, kind, lambda indices: one(kind, compute(*(r(indices) for r in reads))))
     total = cost + sum(p.cost for p in parts)
-    return Lazy(kind, dims, element, leaves, parts=merged_parts(parts), cost=total)
+    widest = max(max(p.widest, p.kind.dtype.itemsize) for p in parts)
+    return Lazy(kind, dims, element, leaves, parts=merged_parts(parts), cost=total, widest=widest)
 
 
 def worth_keeping(state: State, x: Lazy) -> Lazy:
@@ -130,8 +134,8 @@ def operator(state: State, op: str, a: Val, b: Val) -> Val:
 def in_place(state: State, op: str, a: Arr, b: Val) -> Arr:
     """`a op= b`: the array itself."""
     made = operator(state, op, a, b)
-    if not isinstance(made, Lazy) or made.kind != a.element:
-        raise Unlowered("an in-place operator whose result is of another dtype")
+    if not isinstance(made, Lazy) or not np.can_cast(made.kind.dtype, a.dtype, "same_kind"):
+        raise Unlowered("an in-place operator whose result is of another kind")
     assigned(state, a, made)
     return a
 
@@ -207,8 +211,9 @@ def power(state: State, a: Val, b: Val) -> Lazy:
         kind = kind_of(a)
         if kind.kind == "f" and b.const in POWERS:
             return apply(state, getattr(np, POWERS[b.const]), (a,))
-        if kind.kind in "iu" and b.scalar.kind == "i" and b.const == 2:
-            return apply(state, np.square, (a,))
+        if kind.kind in "iu" and b.scalar.kind == "i" and 0 <= b.const <= MAX_POWER:
+            part = as_lazy(state.e, a)
+            return combined(state, [part], kind, element_ops.powered(state.e, kind, int(b.const)), 4)
     return apply(state, np.power, (a, b))
 
 
@@ -258,7 +263,7 @@ def cast_to(state: State, x: Val, dtype: np.dtype[Any]) -> Val:
     made = as_lazy(state.e, x)
     kind = numpy_scalar(dtype)
     if kind == made.kind:
-        return materialized(state, Lazy(kind, made.dims, made.element, made.leaves, parts=made.parts))
+        return materialized(state, dataclasses.replace(made, plain=False))
     return converted(state.e, made, kind)
 
 
@@ -303,7 +308,7 @@ def assigned(state: State, target: Arr, value: Val) -> None:
     near = [leaf for leaf in part.leaves if not disjoint(leaf, target)]
     if not part.parts and stencils.delayed(state, target, part, near):
         return
-    stored = materialized(state, Lazy(part.kind, part.dims, part.element, part.leaves, parts=part.parts))
+    stored = materialized(state, dataclasses.replace(part, plain=False))
     with apart(e):
         fill(state, target, as_lazy(e, stored))
 

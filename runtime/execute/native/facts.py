@@ -13,10 +13,16 @@ _TAME = (range, enumerate, zip, slice)
 
 
 def watches(graph: Graph) -> bool:
-    """Whether NumPy floats may occur, whose operations can warn."""
-    return any(_warns(v.type) for v in all_values(graph)) or any(
-        isinstance(x, Const) and _warns(x.type) for n in walk_nodes(graph) for x in n.inputs
-    )
+    """Whether NumPy floats may occur, whose operations can warn, or divisions of whole arrays of integers."""
+    if any(_warns(v.type) for v in all_values(graph)):
+        return True
+    for node in walk_nodes(graph):
+        if any(isinstance(x, Const) and _warns(x.type) for x in node.inputs):
+            return True
+        divides = node.op.startswith("np.") or node.op.lstrip("i") in ("floordiv", "mod", "truediv", "pow")
+        if divides and any(isinstance(v.type, ArrayType) and not v.type.scalar for v in node.outputs):
+            return True
+    return False
 
 
 def _warns(t: Type) -> bool:

@@ -9,6 +9,7 @@ them; memory of a part is never memory of an array.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -267,11 +268,8 @@ def line(
 
 def width(value: Lazy, *others: np.dtype[Any]) -> int:
     """How many elements are worked on at once."""
-    sizes = [
-        value.kind.dtype.itemsize,
-        *(a.dtype.itemsize for a in value.leaves),
-        *(d.itemsize for d in others),
-    ]
+    sizes = [value.widest, value.kind.dtype.itemsize, *(d.itemsize for d in others)]
+    sizes += [a.dtype.itemsize for a in value.leaves]
     return vector_bytes() // max([*sizes, *(p.itemsize for p in value.parts)])
 
 
@@ -338,6 +336,8 @@ class Kept:
 
     def reserve(self, state: State) -> None:
         """Find room for it, before any loop."""
+        for part in self.source.parts:
+            part.reserve(state)
         self.room.reserve(state)
 
     def prepare(self, state: State, outer: Sequence[str], start: str, stop: str) -> None:
@@ -359,7 +359,8 @@ class Kept:
 def inner_indices(value: Lazy, outer: Sequence[str]) -> list[str]:
     """The indices of all axes but the last of a lazy array, out of those of the array it is broadcast to."""
     count = len(value.dims) - 1
-    own = outer[len(outer) - count :] if count else []
+    own = list(outer[len(outer) - count :]) if 0 < count < len(outer) else list(outer[:count])
+    own += ["0"] * (count - len(own))  # its last axes are taken as one line
     return ["0" if n == "1" else i for n, i in zip(value.dims, own, strict=False)]
 
 
@@ -382,8 +383,8 @@ class Looped:
         self.ufunc, self.kinds, self.found, self.operands = ufunc, kinds, found, operands
         self.dims = tuple(dims)
         self.row = self.dims[-1] == "1"
-        size = self.dims[-1] if self.dims[-1].isdigit() and int(self.dims[-1]) < TILE else str(TILE)
-        self.rooms = [Room(kind, size) for kind in kinds]
+        total = math.prod(int(n) if n.isdigit() else TILE for n in self.dims)  # all may be taken as one line
+        self.rooms = [Room(kind, str(min(total, TILE))) for kind in kinds]
         self.itemsize = max(kind.dtype.itemsize for kind in kinds)
         self.made: Arr | None = None
 

@@ -8,6 +8,7 @@ one are not lowered.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -26,7 +27,7 @@ from runtime.execute.native.elementwise import (
     worth_keeping,
 )
 from runtime.execute.native.emit import Emitter
-from runtime.execute.native.kinds import Scalar, Unlowered, literal, numpy_scalar
+from runtime.execute.native.kinds import FLOAT64, Scalar, Unlowered, literal, numpy_scalar
 from runtime.execute.native.lines import (
     Kept,
     counted,
@@ -43,6 +44,7 @@ from runtime.execute.native.values import Arr, Lazy, Num, Static, Tup, Val, one
 
 BOOL, LONG, ULONG = (numpy_scalar(np.dtype(t)) for t in (np.bool_, np.int64, np.uint64))
 EXACT_SINGLE = 1 << 24
+EXACT_MEAN = 1 << 21
 OPTIONS = {"axis", "keepdims", "dtype", "ddof", "correction"}
 STEP = {
     "sum": "add",
@@ -80,7 +82,7 @@ def reduce(state: State, name: str, args: Sequence[Val], keywords: Mapping[str, 
         _constant(given.get("keepdims"), False),
         _constant(given.get("ddof", given.get("correction")), 0),
     )
-    x = _typed(state, name, x, given.get("dtype"))
+    x = _typed(state, name, x, given.get("dtype"), axes)
     _check_layout(state.e, x)
     if not axes or type(keep) is not bool or type(freedom) is not int:
         raise Unlowered(f"np.{name} with these options")
@@ -121,7 +123,22 @@ def _axes(given: Val | None, rank: int) -> tuple[int, ...]:
     return tuple(axes)
 
 
-def _typed(state: State, name: str, x: Lazy, dtype: Val | None) -> Lazy:
+def _exact_double(e: Emitter, name: str, x: Lazy, axes: Sequence[int]) -> Scalar:
+    """The kind in which the mean of integers is computed; NumPy adds them up in another order, which gives
+    the same only where all sums are exact."""
+    if x.kind.bits > 32:
+        raise Unlowered(f"np.{name} of 64-bit integers")
+    size = "1"
+    for axis in axes:
+        size = times(e, size, x.dims[axis])
+    if not size.isdigit():
+        e.bail_if(e.op(f"icmp ugt i64 {size}, {EXACT_MEAN}"))
+    elif int(size) > EXACT_MEAN:
+        raise Unlowered(f"np.{name} of very many integers")
+    return FLOAT64
+
+
+def _typed(state: State, name: str, x: Lazy, dtype: Val | None, axes: Sequence[int]) -> Lazy:
     """The operand in the dtype that the reduction computes in."""
     kind = x.kind
     if name in ("sum", "prod") and kind.kind in "biu":
@@ -132,7 +149,7 @@ def _typed(state: State, name: str, x: Lazy, dtype: Val | None) -> Lazy:
             x = combined(state, [source], BOOL, lambda v: element_ops.truth(e, v))
         kind = BOOL
     elif name in ("mean", "var", "std") and kind.kind != "f":
-        raise Unlowered(f"np.{name} of integers")
+        kind = _exact_double(state.e, name, x, axes)
     wanted = _constant(dtype, None)
     if wanted is not None and (name in ("any", "all") or np.dtype(wanted) != kind.dtype):
         raise Unlowered(f"np.{name} in another dtype")
@@ -173,7 +190,7 @@ def _as_line(state: State, x: Lazy, first: int) -> Lazy:
         a.dims == x.dims and a.strides == dense(e, a.dims, a.dtype.itemsize) for a in x.leaves if a.dims
     )
     if not whole or any(part.row for part in x.parts) or x.dims[-1] == "1":
-        x = as_lazy(e, materialized(state, Lazy(x.kind, x.dims, x.element, x.leaves, parts=x.parts)))
+        x = as_lazy(e, materialized(state, dataclasses.replace(x, plain=False)))
     size, source = "1", x
     for n in x.dims[first:]:
         size = times(e, size, n)
@@ -187,7 +204,7 @@ def _as_line(state: State, x: Lazy, first: int) -> Lazy:
     def element(indices: Sequence[str]) -> Num:
         return source.element([*indices[:first], *zeros, *indices[first:]])
 
-    return Lazy(x.kind, (*x.dims[:first], size), element, x.leaves, parts=x.parts, cost=x.cost)
+    return dataclasses.replace(x, dims=(*x.dims[:first], size), element=element, held=None)
 
 
 # -------------------------------------------------------------------------------------------- lines

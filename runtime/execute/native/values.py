@@ -12,6 +12,7 @@ from typing import Any, Protocol, Union
 
 import numpy as np
 
+from runtime.execute.native import ranges
 from runtime.execute.native.emit import FALSE, TRUE, Emitter
 from runtime.execute.native.kinds import (
     OF_PYTHON,
@@ -32,13 +33,14 @@ EXACT = 1 << 53  # Python and NumPy ints up to this size are exact as doubles
 class Num:
     """A number: its payload, and where it may be of two kinds, which one it is.
 
-    const: its value where that is known now.
+    const: its value where that is known now.  span: of an integer, what it lies in, where that is known.
     """
 
     members: Members
     text: str
     tag: str = TRUE
     const: Any = None
+    span: ranges.Span | None = None
 
     @property
     def scalar(self) -> Scalar:
@@ -98,7 +100,8 @@ class Lazy:
 
     leaves: the stored arrays that it reads.  plain: whether it is just the one leaf, element for element.
     parts: what is prepared, in this order, before the elements of a line (along the last axis).  cost: about
-    how many instructions an element takes.  held: the part that keeps its lines in memory.
+    how many instructions an element takes.  held: the part that keeps its lines in memory.  widest: the bytes
+    of the largest element on the way to its own.
     """
 
     kind: Scalar
@@ -109,6 +112,7 @@ class Lazy:
     parts: tuple[Part, ...] = ()
     cost: int = 0
     held: Part | None = None
+    widest: int = 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,6 +130,7 @@ class Rng:
     stop: str
     step: str
     step_const: int | None = None
+    span: ranges.Span | None = None  # what its items lie in
 
 
 @dataclasses.dataclass(frozen=True)
@@ -192,7 +197,8 @@ def lift(value: Any) -> Val:
         parts = (value.start, value.stop, value.step)
         if any(not -(2**62) <= p < 2**62 for p in parts):
             raise Unlowered("a range beyond 64 bits")
-        return Rng(str(value.start), str(value.stop), str(value.step), value.step)
+        span = (min(value[0], value[-1]), max(value[0], value[-1])) if value else None
+        return Rng(str(value.start), str(value.stop), str(value.step), value.step, span)
     if type(value) is slice:
         return Cut(*(None if p is None else _number(lift(p)) for p in (value.start, value.stop, value.step)))
     return Static(value)
@@ -204,9 +210,16 @@ def _number(x: Val) -> Num:
     return x
 
 
-def one(scalar: Scalar, text: str, const: Any = None) -> Num:
+def one(scalar: Scalar, text: str, const: Any = None, span: ranges.Span | None = None) -> Num:
     """A number of one kind."""
-    return Num((scalar,), text, const=const)
+    return Num((scalar,), text, const=const, span=span)
+
+
+def span_of(x: Num) -> ranges.Span:
+    """What an integer or bool lies in."""
+    if x.const is not None:
+        return int(x.const), int(x.const)
+    return x.span or ranges.whole(x.scalar)
 
 
 def opaque(e: Emitter, x: Num) -> Num:
@@ -291,6 +304,7 @@ def choose(e: Emitter, condition: str, a: Num, b: Num) -> Num:
     if condition == FALSE:
         return b
     members = joined(a.members, b.members)
+    span = ranges.united(span_of(a), span_of(b)) if len(members) == 1 and members[0].kind != "f" else None
     with e.under(condition):
         left = widen(e, a, members)
     with e.under(e.negated(condition)):
@@ -299,4 +313,5 @@ def choose(e: Emitter, condition: str, a: Num, b: Num) -> Num:
         members,
         e.select(condition, payload(members), left.text, right.text),
         e.select(condition, "i1", left.tag, right.tag),
+        span=span,
     )
