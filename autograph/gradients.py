@@ -13,11 +13,14 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from autograph.api import source_tracer
 from autograph.operators.calls import call
 from runtime.autodiff import check, custom, transforms
+from runtime.autodiff.staged.callables import Derivative, Flat, GradientFunction
 from runtime.autodiff.tape import GradientTape
 from runtime.autodiff.transforms import ArgNums, stop_gradient
 from runtime.execute.traceback import cleaned
+from runtime.trace.values import Traced
 
 Function = Callable[..., Any]
 
@@ -60,12 +63,44 @@ def grad(f: Function, argnums: ArgNums = 0, has_aux: bool = False) -> Function:
     >>> grad(lambda x: (x ** 3).sum())(np.array([1.0, 2.0]))
     array([ 3., 12.])
     """
-    return _cleaning(transforms.grad(_on_tape(f), argnums, has_aux))
+    return _derivative(f, argnums, has_aux, False)
 
 
 def value_and_grad(f: Function, argnums: ArgNums = 0, has_aux: bool = False) -> Function:
     """As `grad`, with the value first: `(value, gradient)`, or `((value, aux), gradient)`."""
-    return _cleaning(transforms.value_and_grad(_on_tape(f), argnums, has_aux))
+    return _derivative(f, argnums, has_aux, True)
+
+
+class _Derivative(Derivative):
+    """A gradient of a function that has source."""
+
+    @staticmethod
+    def again(f: Any, argnums: Any, has_aux: bool, with_value: bool) -> Any:
+        """The gradient of a function that a trace makes when it runs."""
+        return _derivative(f, argnums, has_aux, with_value)
+
+
+def _derivative(f: Function, argnums: ArgNums, has_aux: bool, with_value: bool) -> Derivative:
+    """The gradient, as a callable with graphs."""
+    if isinstance(f, Traced):
+        return _Derivative(f, f, argnums, has_aux, with_value, None)
+    on_tape = transforms.value_and_grad if with_value else transforms.grad
+    eager = _cleaning(on_tape(_on_tape(f), argnums, has_aux))
+    return _Derivative(f, eager, argnums, has_aux, with_value, _compiled)
+
+
+def _compiled(derivative: Derivative, flat: Flat) -> GradientFunction:
+    """The function with graphs of a derivative whose arguments are of some structure."""
+    return GradientFunction(flat, source_tracer(flat), inline=_inlined)
+
+
+def _inlined(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return function(*args, **kwargs)
+
+
+# While a function is traced these run at once: what they return is traced into.
+for _function in (grad, value_and_grad):
+    _function.runs_on_trace_values = True  # type: ignore[attr-defined]
 
 
 def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:

@@ -24,8 +24,13 @@ from runtime.autodiff.forward import Forward
 from runtime.autodiff.levels import Active, at_level, bare, is_inexact, opened
 from runtime.autodiff.reverse import Reverse, backward
 from runtime.autodiff.rows import by_name
+from runtime.autodiff.staged.kinds import inexact
 from runtime.errors import GradientError
 from runtime.ops.adjoint import cast, kind_of
+from runtime.trace.byhand import closed
+from runtime.trace.byhand import opened as opened_here
+from runtime.trace.core import active
+from runtime.trace.values import Tensor
 from runtime.variable import Variable
 
 Function = Callable[..., Any]
@@ -139,8 +144,8 @@ class Inputs:
         trees = []
         for leaves, actives, structure in zip(self.leaves, self.followed, self.structures, strict=True):
             parts: list[Any] = []
-            for leaf, active in zip(leaves, actives, strict=True):
-                if active is None:
+            for leaf, live in zip(leaves, actives, strict=True):
+                if live is None:
                     parts.append(None)
                     continue
                 ct = next(rest)
@@ -356,9 +361,13 @@ def stop_gradient(x: Any) -> Any:
     """The same values, which no derivative goes through."""
 
     def stop(leaf: Any) -> Any:
+        if isinstance(leaf, Tensor) and inexact(leaf._facts.type):
+            return leaf._facts.trace.record("pos", [leaf], type=leaf._facts.type, attrs={"stop": True})
         if type(leaf) not in BOXES:
             return leaf
         value = leaf.bare
         return Box(value.copy()) if isinstance(value, np.ndarray) else value
 
+    if active() is not None:
+        return closed(tree.map_leaves(stop, opened_here(x)))
     return tree.map_leaves(stop, x)

@@ -104,6 +104,15 @@ class Builder:
         for outer in list(self.captures)[mark.captures :]:
             del self._own[self.captures.pop(outer)]
 
+    def keep(self, start: int, nodes: Sequence[Node]) -> None:
+        """Put these nodes, a part of those from `start` on in their order, in the place of those."""
+        for node in self.nodes[start:]:
+            for value in node.outputs:
+                del self._own[value]
+        self.nodes[start:] = nodes
+        for at, node in enumerate(nodes, start):
+            self._own.update((value, at) for value in node.outputs)
+
     def region(
         self, captured: Sequence[Value], results: Sequence[Operand], *, diverges: bool = False
     ) -> Graph:

@@ -140,7 +140,11 @@ def kept(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
 
 def spread(ct: Any, x: Any, axis: Any) -> Any:
     """The cotangent of a reduction, shaped so that it broadcasts against the operand."""
-    return np.reshape(ct, kept(np.shape(x), axis))
+    rank = np.ndim(x)
+    if np.ndim(ct) in (0, rank):
+        return ct
+    axes = range(rank) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    return np.expand_dims(ct, tuple(axes))
 
 
 def safe_quotient(a: Any, b: Any) -> Any:

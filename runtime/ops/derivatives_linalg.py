@@ -21,7 +21,7 @@ Function = Callable[..., Any]
 
 def t(a: Any) -> Any:
     """The transpose of matrices."""
-    return np.swapaxes(a, -1, -2)
+    return np.transpose(a) if np.ndim(a) == 2 else np.swapaxes(a, -1, -2)
 
 
 def h(a: Any) -> Any:
@@ -52,7 +52,7 @@ def matmul_left(ct: Any, y: Any, a: Any, b: Any, **_: Any) -> Any:
     if np.ndim(a) == 1 and np.ndim(b) == 1:
         return ct * b
     if np.ndim(a) == 1:
-        return np.matmul(b, ct[..., None])[..., 0]
+        return np.matmul(b, ct) if np.ndim(b) == 2 else np.matmul(b, ct[..., None])[..., 0]
     if np.ndim(b) == 1:
         return ct[..., None] * b
     return np.matmul(ct, t(b))
@@ -65,7 +65,7 @@ def matmul_right(ct: Any, y: Any, a: Any, b: Any, **_: Any) -> Any:
     if np.ndim(a) == 1:
         return a[:, None] * ct[..., None, :]
     if np.ndim(b) == 1:
-        return np.matmul(t(a), ct[..., None])[..., 0]
+        return np.matmul(t(a), ct) if np.ndim(a) == 2 else np.matmul(t(a), ct[..., None])[..., 0]
     return np.matmul(t(a), ct)
 
 

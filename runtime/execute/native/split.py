@@ -39,7 +39,7 @@ class _Splitter:
         for node in graph.nodes:
             if node.op in LOOPS:
                 found += self.loop(node, makers, graph.name)
-            elif node.op == "cond":
+            elif node.op in ("cond", "with"):
                 regions = tuple(dataclasses.replace(r, nodes=self.nodes(r)) for r in node.regions)
                 found.append(dataclasses.replace(node, regions=regions))
             else:

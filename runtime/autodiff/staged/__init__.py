@@ -1,0 +1,1 @@
+"""Reverse mode as a transformation of graphs: forward and backward in one graph."""

@@ -1,0 +1,375 @@
+"""Which values of a graph may share memory, and which of it is written to.
+
+In: a graph.  Out: `Aliases`: classes of values that may share memory.  What always holds: values in
+different classes don't share memory, but for those that come from outside (parameters), which may; a class
+is *exact* when all of it is one array and views of it, made by nodes that say which.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import weakref
+
+from runtime.autodiff.rows import VIEWS
+from runtime.autodiff.staged.calls import harmless, pure_call
+from runtime.ir.effects import effect_of
+from runtime.ir.graph import Graph, Node, Operand, Value
+from runtime.ir.opdef import EFFECT, PURE
+from runtime.ops.adjoint import is_basic
+from runtime.ops.operators import IN_PLACE
+from runtime.ops.table import OPS
+from runtime.types import (
+    ArrayType,
+    MaybeUnbound,
+    NumberType,
+    ObjectType,
+    StaticType,
+    TupleType,
+    Type,
+    WeakType,
+)
+
+WRITING = frozenset(f"i{op.rstrip('_')}" for op in IN_PLACE)
+_MAYBE_VIEWS = VIEWS | frozenset(
+    """np.nan_to_num np.broadcast_arrays np.meshgrid np.trim_zeros np.unwrap np.real_if_close np.require
+    np.resize np.ix_""".split()
+)
+_SURE_VIEWS = frozenset(
+    """np.transpose nd.transpose np.swapaxes np.moveaxis np.rollaxis np.expand_dims np.squeeze np.flip
+    np.fliplr np.flipud np.diagonal np.real np.broadcast_to np.rot90 np.matrix_transpose""".split()
+)
+_SAME = frozenset({"py.bound", "py.check", "py.expect"})
+
+
+def in_memory(t: Type) -> bool:
+    """Whether values of the type have contents that can be written to."""
+    if isinstance(t, ArrayType):
+        return not t.scalar
+    if isinstance(t, MaybeUnbound):
+        return in_memory(t.type)
+    if isinstance(t, TupleType):
+        return any(map(in_memory, t.items))
+    return not isinstance(t, (WeakType, NumberType, StaticType)) and t != ObjectType(slice)
+
+
+@dataclasses.dataclass
+class Class:
+    """origins: how many arrays it may be made of (1 and not outside: one array and its views).
+
+    outside: whether it has values from outside in it."""
+
+    origins: int = 0
+    outside: bool = False
+    written: bool = False
+
+
+class Aliases:
+    """The classes of one graph.
+
+    written_params: parameters that are written to.  unknown: code that isn't known is run, which may write
+    to whatever it can reach."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.params = graph.params
+        self.parent: dict[Value, Value] = {}
+        self.classes: dict[Value, Class] = {}
+        self.views: dict[Value, Node] = {}  # values that surely are views, with the node that makes them
+        self.unknown = False
+        self._users = _users(graph)
+        for param in graph.params:
+            if in_memory(param.type):
+                self._new(param, Class(1, True))
+        for node in graph.nodes:
+            self._node(node)
+
+    # ------------------------------------------------------------------ asking
+    def of(self, x: Operand) -> Class:
+        """The class of an operand; of a constant array, one from outside."""
+        if isinstance(x, Value) and x in self.parent:
+            return self.classes[self._root(x)]
+        return Class(1, True)
+
+    def same(self, a: Value, b: Value) -> bool:
+        """Whether two values are in one class."""
+        return a in self.parent and b in self.parent and self._root(a) is self._root(b)
+
+    def unstable(self, x: Operand) -> bool:
+        """Whether the contents of an operand may change while the graph runs."""
+        if not in_memory(x.type) and not isinstance(x, Value):
+            return False
+        mine = self.of(x)
+        if mine.outside:
+            return self.unknown or self.outside_written
+        return mine.written
+
+    @property
+    def outside_written(self) -> bool:
+        """Whether something from outside is written to."""
+        return self._writes_constants or any(c.written and c.outside for c in self.classes.values())
+
+    @property
+    def written_params(self) -> list[bool]:
+        """For each parameter, whether it is written to."""
+        return [p in self.parent and self.of(p).written for p in self.params]
+
+    @property
+    def writes(self) -> bool:
+        """Whether anything is written to."""
+        return self.unknown or self._writes_constants or any(c.written for c in self.classes.values())
+
+    # ------------------------------------------------------------------ classes
+    _writes_constants = False
+
+    def _root(self, x: Value) -> Value:
+        while self.parent[x] is not x:
+            x = self.parent[x]
+        return x
+
+    def _new(self, x: Value, made: Class) -> None:
+        self.parent[x] = x
+        self.classes[x] = made
+
+    def _join(self, x: Value, y: Operand, extra: int = 0) -> None:
+        """Both may share memory.  extra: origins that come in besides."""
+        if not in_memory(y.type) and not isinstance(y, Value):
+            y_class = Class(1, True) if not isinstance(y.type, StaticType) else Class(0)
+        elif isinstance(y, Value) and y in self.parent:
+            y_class = self.of(y)
+        else:
+            return
+        if x not in self.parent:
+            self._new(x, Class())
+        mine = self.of(x)
+        if mine is not y_class:
+            mine.origins += y_class.origins
+            mine.outside |= y_class.outside
+            mine.written |= y_class.written
+        mine.origins += extra
+        if isinstance(y, Value) and y in self.parent and self._root(y) is not self._root(x):
+            self.parent[self._root(y)] = self._root(x)
+
+    def _fresh(self, node: Node) -> None:
+        for out in node.outputs:
+            if in_memory(out.type):
+                self._new(out, Class(1))
+
+    def _write(self, x: Operand) -> None:
+        if isinstance(x, Value) and x in self.parent:
+            self.of(x).written = True
+        else:
+            self._writes_constants = True
+
+    # ------------------------------------------------------------------ nodes
+    def _node(self, node: Node) -> None:
+        if node.op == "cond":
+            self._cond(node)
+        elif node.op in ("while", "for"):
+            self._loop(node)
+        elif node.regions:
+            self._anything(node)
+        elif node.op in ("py.tuple", "py.list", "py.slice", "py.dict"):
+            self._holder(node)
+        elif node.op in _SAME:
+            self._view(node, node.inputs[0])
+        elif node.op == "getitem":
+            self._getitem(node)
+        elif node.op in WRITING:
+            self._write(node.inputs[0])
+            self._view(node, node.inputs[0])
+        elif node.op == "setitem" and isinstance(node.inputs[0].type, ArrayType):
+            self._write(node.inputs[0])
+        elif node.op == "raise" or harmless(node) or pure_call(node):
+            self._fresh(node)
+        elif node.op == "py.getattr" and isinstance(node.inputs[0].type, ArrayType):
+            self._view(node, node.inputs[0])
+        else:
+            self._row(node)
+
+    def _row(self, node: Node) -> None:
+        effect = effect_of(node, OPS)
+        if effect == EFFECT:
+            self._anything(node)
+        elif effect != PURE:
+            target = node.keyword_inputs.get("out", node.inputs[0])
+            for part in node.inputs if target.type != node.inputs[0].type else (target,):
+                self._write(part)
+            self._fresh(node)
+            for out in node.outputs:
+                if in_memory(out.type):
+                    self._join(out, target)
+        elif node.op in _SURE_VIEWS and len(node.outputs) == 1:
+            self._view(node, node.inputs[0])
+        elif (
+            node.op in _MAYBE_VIEWS
+            or "copy" in node.keywords
+            or not all(isinstance(o.type, ArrayType) for o in node.outputs)
+        ):
+            self._fresh(node)
+            for out in node.outputs:
+                for x in node.inputs:
+                    if in_memory(out.type) and in_memory(x.type):
+                        self._join(out, x)
+        else:
+            self._fresh(node)
+
+    def _view(self, node: Node, x: Operand) -> None:
+        out = node.outputs[0]
+        if in_memory(out.type):
+            self._join(out, x)
+            if out not in self.parent:  # of a constant
+                self._new(out, Class(1, True))
+            self.views[out] = node
+
+    def _getitem(self, node: Node) -> None:
+        array, key = node.inputs
+        out = node.outputs[0]
+        if not in_memory(out.type):
+            return
+        if isinstance(array.type, TupleType):
+            self._join(out, array)
+            if out not in self.parent:
+                self._new(out, Class(1, True))
+        elif isinstance(array.type, ArrayType) and basic_key(key.type):
+            self._view(node, array)
+        elif isinstance(array.type, ArrayType) and fancy_key(key.type):
+            self._fresh(node)
+        elif isinstance(array.type, ArrayType):
+            self._join(out, array, extra=1)
+        else:
+            self._new(out, Class(2, True))
+
+    def _holder(self, node: Node) -> None:
+        out = node.outputs[0]
+        if not in_memory(out.type):
+            return
+        self._fresh(node)
+        if any(user not in OPS or OPS[user].effect != PURE for user in self._users.get(out, ())):
+            for x in node.inputs:
+                if in_memory(x.type):
+                    self._join(out, x)
+        elif isinstance(out.type, TupleType):
+            for x in node.inputs:
+                if in_memory(x.type):
+                    self._join(out, x)
+
+    def _anything(self, node: Node) -> None:
+        """A node that may do anything to what it is given, and to what is from outside."""
+        self.unknown = True
+        for x in node.inputs:
+            if in_memory(x.type) and isinstance(x, Value) and x in self.parent:
+                found = self.of(x)
+                found.outside = found.written = True
+                found.origins += 1
+        for out in node.outputs:
+            if in_memory(out.type):
+                self._new(out, Class(2, True))
+                for x in node.inputs:
+                    if in_memory(x.type):
+                        self._join(out, x)
+
+    def _cond(self, node: Node) -> None:
+        operands = node.inputs[1:]
+        arms = [(arm, aliases_of(arm)) for arm in node.regions]
+        for arm, inner in arms:
+            self._inner_writes(arm, inner, operands)
+        for k, out in enumerate(node.outputs):
+            if in_memory(out.type):
+                ways = [(inner, arm.results[k]) for arm, inner in arms if not arm.diverges]
+                self._either(out, ways, operands, [arm.params for arm, _ in arms if not arm.diverges])
+
+    def _either(
+        self, out: Value, ways: list[tuple[Aliases, Operand]], operands: object, params: object
+    ) -> None:
+        """A value that comes from one of several regions."""
+        self._new(out, Class(1))
+        for (inner, result), names in zip(ways, params, strict=True):  # type: ignore[call-overload]
+            if isinstance(result, Value) and result in inner.parent:
+                for p, x in zip(names, operands, strict=True):  # type: ignore[call-overload]
+                    if inner.same(p, result):
+                        self._join(out, x, extra=1)
+                found = inner.of(result)
+                if found.origins > 1 and not found.outside:
+                    self.of(out).origins += 1
+            elif in_memory(result.type):
+                self._join(out, result, extra=1)
+
+    def _loop(self, node: Node) -> None:
+        first = 1 if node.op == "for" else 0
+        count: int = node.attr("carries")
+        body = node.regions[1] if node.op == "while" else node.regions[0]
+        inner = aliases_of(body)
+        self._inner_writes(body, inner, node.inputs)
+        if len(node.regions) > 1:
+            test = node.regions[0] if node.op == "while" else node.regions[1]
+            self._inner_writes(test, aliases_of(test), node.inputs[first:])
+        for k, out in enumerate(node.outputs):
+            if not in_memory(out.type):
+                continue
+            self._new(out, Class(1))
+            self._join(out, node.inputs[first + k], extra=1)
+            if not body.diverges:
+                result = body.results[k]
+                for p, x in zip(body.params, node.inputs, strict=True):
+                    if isinstance(result, Value) and inner.same(p, result):
+                        self._join(out, x, extra=1)
+        for k, out in enumerate(node.outputs[:count]):
+            if (
+                in_memory(out.type)
+                and body.params[first + k] in inner.parent
+                and inner.of(body.params[first + k]).written
+            ):
+                self.of(out).written = True
+
+    def _inner_writes(self, region: Graph, inner: Aliases, operands: object) -> None:
+        self.unknown |= inner.unknown
+        self._writes_constants |= inner._writes_constants
+        for x, written in zip(operands, inner.written_params, strict=True):  # type: ignore[call-overload]
+            if written:
+                self._write(x)
+        if inner.unknown:
+            for x in operands:  # type: ignore[attr-defined]
+                if in_memory(x.type) and isinstance(x, Value) and x in self.parent:
+                    self.of(x).outside = self.of(x).written = True
+
+
+_FOUND: weakref.WeakKeyDictionary[Graph, Aliases] = weakref.WeakKeyDictionary()
+
+
+def aliases_of(graph: Graph) -> Aliases:
+    """The classes of a graph, found once."""
+    found = _FOUND.get(graph)
+    if found is None:
+        found = _FOUND[graph] = Aliases(graph)
+    return found
+
+
+def _users(graph: Graph) -> dict[Value, set[str]]:
+    found: dict[Value, set[str]] = {}
+    for node in graph.nodes:
+        for x in node.inputs:
+            if isinstance(x, Value):
+                found.setdefault(x, set()).add(node.op)
+    for x in graph.results:
+        if isinstance(x, Value):
+            found.setdefault(x, set()).add("the result")
+    return found
+
+
+def basic_key(t: Type) -> bool:
+    """Whether indexing with such a key surely gives a view."""
+    if isinstance(t, StaticType):
+        return is_basic(t.value)
+    if isinstance(t, TupleType):
+        return t.cls is tuple and all(map(basic_key, t.items))
+    if isinstance(t, WeakType):
+        return t.kind == "int"
+    if isinstance(t, ArrayType):
+        return t.scalar and t.dtype.kind in "iu"
+    return t == ObjectType(slice)
+
+
+def fancy_key(t: Type) -> bool:
+    """Whether indexing with such a key surely gives a copy."""
+    if isinstance(t, TupleType):
+        return any(map(fancy_key, t.items)) and all(basic_key(i) or fancy_key(i) for i in t.items)
+    return isinstance(t, ArrayType) and (not t.scalar or t.dtype == bool)

@@ -1,0 +1,260 @@
+"""`Derivative`: what `ag.grad` and `ag.value_and_grad` return, staged where that can be, else on the tape.
+
+In: a function, how it runs on the tape, and what compiles.  Out: a callable.  What always holds: staged and
+on the tape it gives the same; what can't be staged, or is being followed by an outer derivative, runs on the
+tape as if there were nothing else.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import itertools
+import types
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from runtime import tree
+from runtime.autodiff.levels import recording
+from runtime.autodiff.staged.gradient import value_and_grad
+from runtime.autodiff.transforms import ArgNums
+from runtime.errors import AutographError
+from runtime.function.polymorphic import PolymorphicFunction
+from runtime.function.signature import Binder, Bound, Signature
+from runtime.ir.graph import Const, Graph, Operand
+from runtime.trace.byhand import closed
+from runtime.trace.core import Diverged, Trace, active
+from runtime.trace.values import Traced
+from runtime.types import WEAK_OF, StaticType, TupleType, Type
+
+Compiler = Callable[["Derivative", "Flat"], PolymorphicFunction[..., Any]]
+PLAIN = frozenset({np.ndarray, float, complex, int, bool, str, type(None), np.float64, np.float32})
+
+
+class Derivative:
+    """A function that gives gradients.  with_value: the value, too.
+
+    f: what is differentiated.  eager: the same on the tape.  compiler: makes functions with graphs."""
+
+    runs_on_trace_values = True
+
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        eager: Callable[..., Any],
+        argnums: ArgNums,
+        has_aux: bool,
+        with_value: bool,
+        compiler: Compiler | None,
+    ) -> None:
+        self.f, self.eager, self.argnums, self.has_aux, self.with_value = (
+            f,
+            eager,
+            argnums,
+            has_aux,
+            with_value,
+        )
+        self.compiler = compiler
+        self.compiled: dict[Any, PolymorphicFunction[..., Any]] = {}
+        self.latest: PolymorphicFunction[..., Any] | None = None
+        self.__wrapped__ = f
+        for name in functools.WRAPPER_ASSIGNMENTS:
+            if hasattr(f, name):
+                setattr(self, name, getattr(f, name))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The gradient at these arguments."""
+        trace = active()
+        if trace is not None:
+            return self.here(trace, args, kwargs)
+        if self.compiler is None or recording():
+            return self.eager(*args, **kwargs)
+        flat, structure = self._flat(args)
+        made = self.compiled.get(structure)
+        if made is None:
+            made = self.compiled[structure] = self.compiler(self, Flat(self, structure))
+        self.latest = made
+        return made(*flat, **kwargs)
+
+    def _flat(self, args: tuple[Any, ...]) -> tuple[Sequence[Any], Any]:
+        """The arguments with the leaves of those that are followed in their places, and how these were."""
+        single = isinstance(self.argnums, (int, np.integer))
+        numbers: Any = (self.argnums,) if single else self.argnums
+        found: list[Any] = []
+        structures: list[Any] = [None] * len(args)
+        for k, x in enumerate(args):
+            followed = k in numbers or k - len(args) in numbers
+            if followed and type(x) not in PLAIN:
+                leaves, structures[k] = tree.flatten(x)
+                found += leaves
+            else:
+                found.append(x)
+        return found, tuple(structures)
+
+    # ------------------------------------------------------------------ in a trace
+    def here(self, trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call, recorded in the trace: staged, or as a call of the tape."""
+        mark = trace.mark()
+        try:
+            return self.staged(trace, args, kwargs)
+        except Diverged:
+            raise
+        except Exception as reason:
+            trace.rollback(mark)
+            trace.note(
+                "python", f"the gradient of {_name(self.f)} is taken on the tape: {first_line(reason)}"
+            )
+            value = trace.emit(
+                "py.call", [Const(self.eager) if self.plain else self._operand(), *args], kwargs
+            )
+            trace.heap.unknown_call()
+            assert value is not None
+            return trace.wrap(value)
+
+    @property
+    def plain(self) -> bool:
+        """Whether the function is one of the outside world."""
+        return not isinstance(self.f, Traced)
+
+    def staged(self, trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call as nodes of the trace; raises where that can't be."""
+        f: Any = self.f
+        if isinstance(f, types.FunctionType) and not trace.is_generated(f):
+            f = trace.constant(f)
+        value, aux, grads = value_and_grad(trace, f, self.argnums, self.has_aux, args, kwargs)
+        if self.with_value:
+            return ((value, aux), grads) if self.has_aux else (value, grads)
+        return (grads, aux) if self.has_aux else grads
+
+    def _operand(self) -> Operand:
+        """What stands for it in a graph: made when the graph runs, if its function is."""
+        trace = active()
+        if self.plain or trace is None:
+            return Const(self)
+        made = trace.emit(
+            "py.call", [Const(type(self).again), self.f, self.argnums, self.has_aux, self.with_value]
+        )
+        assert made is not None
+        return made
+
+    @staticmethod
+    def again(f: Any, argnums: Any, has_aux: bool, with_value: bool) -> Any:
+        """The same of a function that is there when the graph runs."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------------ looking
+    def _last(self) -> PolymorphicFunction[..., Any]:
+        if self.latest is None:
+            what = f"the gradient of {_name(self.f)!r} has no trace"
+            raise AutographError(what, why="it was not called yet", fix="call it")
+        return self.latest
+
+    @property
+    def graph(self) -> Graph:
+        """The graph of the latest call: forward and backward."""
+        return self._last().graph
+
+    @property
+    def plan_source(self) -> str:
+        """The text of the plan of the latest call."""
+        return self._last().plan_source
+
+    @property
+    def traces(self) -> tuple[Any, ...]:
+        """Every trace of the latest form of call: signature, reason, or why the tape runs it."""
+        return () if self.latest is None else self.latest.traces
+
+    def explain(self) -> str:
+        """What became of the calls: staged, or on the tape and why."""
+        return self._last().explain()
+
+    def __get__(self, instance: Any, owner: type | None = None, /) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "compiled": {}, "latest": None}
+
+    def __repr__(self) -> str:
+        return f"<{'value and ' if self.with_value else ''}gradient of {_name(self.f)}>"
+
+
+class Flat:
+    """A derivative as a function of the leaves of its arguments."""
+
+    runs_on_trace_values = True
+
+    def __init__(self, derivative: Derivative, structure: Any) -> None:
+        self.derivative, self.structure, self.f = derivative, structure, derivative.f
+        self.__name__ = getattr(derivative.f, "__name__", "gradient")
+        self.__signature__ = _signature(derivative.f, structure)
+
+    def arguments(self, flat: tuple[Any, ...]) -> Iterator[Any]:
+        """The arguments that the leaves make up; containers as the trace, if any, has them."""
+        left = iter(flat)
+        for structure in self.structure:
+            if structure is None:
+                yield next(left)
+            else:
+                yield closed(tree.unflatten(structure, itertools.islice(left, structure.num_leaves)))
+
+    def __call__(self, *flat: Any, **kwargs: Any) -> Any:
+        """The derivative; in a trace staged, or an error."""
+        args = tuple(self.arguments(flat))
+        trace = active()
+        if trace is None:
+            return self.derivative.eager(*args, **kwargs)
+        return self.derivative.staged(trace, args, kwargs)
+
+
+class FloatBinder(Binder):
+    """A binder for which floats are never part of a signature: they are what derivatives are taken by."""
+
+    def signature_of(self, bound: Bound) -> Signature:
+        """The most precise signature in which floats have no values."""
+        made = super().signature_of(bound)
+        return made.with_types([_open(t) for t in made.types])
+
+
+def _open(t: Type) -> Type:
+    if isinstance(t, StaticType) and type(t.value) in (float, complex):
+        return WEAK_OF[type(t.value)]
+    if isinstance(t, TupleType):
+        return TupleType(tuple(map(_open, t.items)), t.cls)
+    return t
+
+
+class GradientFunction(PolymorphicFunction[..., Any]):
+    """The polymorphic function of a derivative."""
+
+    def __init__(self, flat: Any, trace: Any, **options: Any) -> None:
+        super().__init__(flat, trace, **options)
+        self._binder = FloatBinder(flat, self._name)
+
+
+def _signature(f: Any, structure: tuple[Any, ...]) -> inspect.Signature:
+    """The signature of the flat function: the names of the arguments, `w_0` and so on for leaves."""
+    kind = inspect.Parameter.POSITIONAL_ONLY
+    try:
+        known = [p.name for p in inspect.signature(f).parameters.values() if p.kind < 2]
+    except (TypeError, ValueError):
+        known = []
+    names: list[str] = []
+    for k, each in enumerate(structure):
+        name = known[k] if k < len(known) else f"x{k}"
+        names += [name] if each is None else [f"{name}_{i}" for i in range(each.num_leaves)]
+    if len(set(names)) < len(names):
+        names = [f"x{k}" for k in range(len(names))]
+    rest = inspect.Parameter("keywords", inspect.Parameter.VAR_KEYWORD)
+    return inspect.Signature([*[inspect.Parameter(name, kind) for name in names], rest])
+
+
+def first_line(error: BaseException) -> str:
+    """The reason in one line."""
+    text = str(error).partition("\n")[0]
+    return text if type(error).__name__ == "NotStaged" else f"{type(error).__name__}: {text}"
+
+
+def _name(f: Any) -> str:
+    return str(getattr(f, "__name__", None) or repr(f))

@@ -1,0 +1,111 @@
+"""Nodes of a graph as rows that have derivative rules: attributes and calls of Python's functions among them.
+
+In: a node.  Out: the row and its operands.  What always holds: what can't be told by a row of the table is
+not staged.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+from typing import Any
+
+from runtime.autodiff.staged.kinds import NotStaged
+from runtime.ir.effects import effect_of, tame
+from runtime.ir.graph import Const, Node, Operand
+from runtime.ir.opdef import PURE, OpDef
+from runtime.ops.table import OPS
+from runtime.types import ArrayType, NumberType, WeakType
+
+ATTRIBUTES = {"T": "np.transpose", "real": "np.real", "imag": "np.imag", "mT": "np.matrix_transpose"}
+FUNCTIONS: dict[Any, str] = {
+    float: "np.positive",
+    complex: "np.positive",
+    builtins.abs: "abs",
+    builtins.pow: "pow",
+    math.pow: "np.power",
+    math.atan2: "np.arctan2",
+    math.asin: "np.arcsin",
+    math.acos: "np.arccos",
+    math.atan: "np.arctan",
+    math.asinh: "np.arcsinh",
+    math.acosh: "np.arccosh",
+    math.atanh: "np.arctanh",
+    math.log: "np.log",
+    **{
+        getattr(math, name): f"np.{name}"
+        for name in (
+            "sin cos tan sinh cosh tanh exp expm1 log1p log10 log2 sqrt fabs hypot degrees radians copysign "
+            "fmod cbrt exp2"
+        ).split()
+        if hasattr(math, name)
+    },
+}
+_STEPS = frozenset({math.floor, math.ceil, math.trunc, math.isnan, math.isinf, math.isfinite, math.isclose})
+_LOOKING = frozenset({print, range, len, str, repr, format, bool, int, *_STEPS})
+_FACTS = frozenset({"shape", "ndim", "size", "dtype", "nbytes", "itemsize", "strides", "flags"})
+
+
+def as_row(linear: Any, node: Node) -> tuple[OpDef, tuple[Operand, ...], dict[str, Operand]]:
+    """The row that says how the node is differentiated, with its operands."""
+    if node.op == "py.getattr":
+        name = node.inputs[1]
+        assert isinstance(name, Const)
+        if name.value in ATTRIBUTES:
+            return OPS[ATTRIBUTES[name.value]], node.inputs[:1], {}
+        raise NotStaged(f"the attribute {name.value} of a followed value")
+    if node.op == "py.call":
+        target = node.inputs[0]
+        known = FUNCTIONS.get(target.value) if isinstance(target, Const) and _plain(target.value) else None
+        args = node.positional[1:]
+        if known is None or node.keywords or not args or known == "np.log" and len(args) != 1:
+            raise NotStaged(f"a call of {_shown(target)} with a followed value")
+        return OPS[known], args, {}
+    return OPS[node.op], node.positional, node.keyword_inputs
+
+
+def _plain(value: Any) -> bool:
+    return isinstance(value, type(math.sin)) or value in (float, complex)
+
+
+def _shown(target: Operand) -> str:
+    if isinstance(target, Const):
+        return str(getattr(target.value, "__name__", target.value))
+    return "an unknown function"
+
+
+def harmless(node: Node) -> bool:
+    """Whether a node that takes followed values only looks at them."""
+    if node.op == "py.getattr":
+        name = node.inputs[1]
+        return isinstance(name, Const) and name.value in _FACTS
+    if node.op == "py.call":
+        target: Any = node.inputs[0]
+        return isinstance(target, Const) and _hashable(target.value) and target.value in _LOOKING
+    return node.op in ("raise",)
+
+
+def pure(node: Node) -> bool:
+    """Whether the node only computes, so that it may be done twice."""
+    if node.regions:
+        return node.op in ("cond", "while", "for") and all(pure(n) for r in node.regions for n in r.nodes)
+    if node.op == "py.call":
+        target: Any = node.inputs[0]
+        known = isinstance(target, Const) and _hashable(target.value) and target.value is not print
+        return known and (target.value in FUNCTIONS or target.value in _LOOKING) and _plain_inputs(node)
+    if node.op in ("py.getattr", "raise"):
+        return node.op == "raise" or isinstance(node.inputs[0].type, (ArrayType, WeakType, NumberType))
+    return node.op in OPS and effect_of(node, OPS) == PURE
+
+
+def pure_call(node: Node) -> bool:
+    """Whether the node is a call of a function of numbers."""
+    return node.op == "py.call" and pure(node)
+
+
+def _hashable(value: Any) -> bool:
+    return isinstance(value, (type(math.sin), type))
+
+
+def _plain_inputs(node: Node) -> bool:
+    return all(tame(x.type) for x in node.inputs[1:])

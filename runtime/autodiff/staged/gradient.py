@@ -1,0 +1,230 @@
+"""Gradients inside a trace: a function traced, and its graph recorded forward and backward.
+
+In: a function and arguments, as trace values.  Out: its value and the cotangents of its arguments, as trace
+values.  What always holds: what can't be staged raises `NotStaged` and leaves the trace as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from runtime import tree
+from runtime.autodiff.box import BOXES
+from runtime.autodiff.staged.kinds import NotStaged, cotangent_type, inexact
+from runtime.autodiff.staged.linear import Linear
+from runtime.autodiff.staged.rules import dtype_of, ones, zeros
+from runtime.autodiff.staged.tidy import needed_nodes
+from runtime.ir.graph import Const, Node, Operand, Value
+from runtime.ir.walk import walk_nodes
+from runtime.trace.byhand import closed, opened
+from runtime.trace.core import Trace, is_static
+from runtime.trace.regions import close_regions, drop_invisible
+from runtime.trace.values import Object, Tensor, Traced
+from runtime.types import OBJECT, ArrayType, NumberType, StaticType, Type, WeakType
+
+
+class Call:
+    """One call of a function whose derivative is asked for, traced into a graph.
+
+    numbers: the positions of the arguments that are followed."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        function: Any,
+        numbers: Sequence[int],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> None:
+        self.trace = trace
+        self.numbers = numbers
+        self.leaves: list[Any] = []  # the followed leaves, as they were given
+        self.structures: list[Any] = []
+        self.live: list[list[bool]] = []
+        with trace.region("gradient") as builder:
+            given = list(args)
+            for k in numbers:
+                leaves, structure = tree.flatten(opened(args[k]))
+                live = [self._differentiable(x) for x in leaves]
+                inner = [self._param(builder, x) if f else x for x, f in zip(leaves, live, strict=True)]
+                given[k] = closed(tree.unflatten(structure, inner))
+                self.leaves += [x for x, f in zip(leaves, live, strict=True) if f]
+                self.structures.append(structure)
+                self.live.append(live)
+            made = trace.protocol.call(function, tuple(given), kwargs)
+            self.outputs, self.structure = tree.flatten(opened(made))
+            results = [trace.operand(x) for x in self.outputs if isinstance(x, Traced)]
+        self.outside = list(builder.captures)
+        drop_invisible(trace)
+        self.graph = builder.region(self.outside, results)
+        self.count = len(self.leaves)
+        if any(type(x) in BOXES for n in walk_nodes(self.graph) for x in map(_constant, n.inputs)):
+            raise NotStaged("it uses a value that an outer derivative follows")
+
+    def _differentiable(self, x: Any) -> bool:
+        if is_static(x):
+            return isinstance(x, (float, complex, np.inexact))
+        if not isinstance(x, Tensor):
+            if isinstance(x, Object):
+                raise NotStaged("an argument whose contents aren't known")
+            return False
+        return inexact(x._facts.type)
+
+    def _param(self, builder: Any, x: Any) -> Any:
+        t = self.trace.type_of(x)
+        if isinstance(t, StaticType):
+            t = (
+                ArrayType(x.dtype, (), scalar=True)
+                if isinstance(x, np.generic)
+                else WeakType(type(x).__name__)
+            )
+        return self.trace.wrap(builder.param(t, getattr(getattr(x, "_facts", None), "operand", x).name
+                                             if isinstance(x, Traced) else ""))  # fmt: skip
+
+    def linear(self, ours: set[Node]) -> tuple[Linear, list[Any]]:
+        """The graph run forward; its results as trace values."""
+        trace = self.trace
+        args: list[Operand] = [*map(trace.operand, self.leaves), *self.outside]
+        made = Linear(trace, self.graph, args, [True] * self.count + [False] * len(self.outside), ours=ours)
+        results = iter(made.forward())
+        outputs = [trace.wrap(next(results)) if isinstance(x, Traced) else x for x in self.outputs]
+        return made, outputs
+
+    def seeds(self, cts: Sequence[Any]) -> list[Any]:
+        """The cotangents of the graph's results, given those of all leaves of what the function returned."""
+        return [ct for ct, x in zip(cts, self.outputs, strict=True) if isinstance(x, Traced)]
+
+    def gradients(self, found: Sequence[Any]) -> list[Any]:
+        """One per followed leaf, of its kind, of their cotangents."""
+        return [
+            self._outward(ct, x, p)
+            for ct, x, p in zip(
+                found[: self.count], self.leaves, self.graph.params[: self.count], strict=True
+            )
+        ]
+
+    def _outward(self, ct: Any, like: Any, param: Value) -> Any:
+        """A cotangent as the caller gets it: of the kind of the argument, for it alone, conjugated."""
+        trace = self.trace
+        t = param.type
+        if ct is None:
+            ct = zeros(trace, like, t)
+        want = cotangent_type(t)
+        if dtype_of(want).kind == "c":
+            ct = np.conjugate(ct)
+        if isinstance(t, ArrayType):
+            return ct if t.scalar else trace.record("np.array", [ct])
+        if isinstance(t, NumberType):
+            raise NotStaged(f"an argument that may be {t}")
+        cls = complex if t == WeakType("complex") else float
+        if is_static(ct):
+            return cls(ct)
+        made = trace.emit("py.call", [Const(cls), ct], type=t, attrs={"pure": True})
+        assert made is not None
+        return trace.wrap(made)
+
+    def trees(self, grads: Sequence[Any], single: bool) -> Any:
+        """The gradients in the containers of the arguments; None at leaves of other kinds."""
+        rest = iter(grads)
+        made = [
+            closed(tree.unflatten(structure, [next(rest) if f else None for f in live]))
+            for structure, live in zip(self.structures, self.live, strict=True)
+        ]
+        return made[0] if single else tuple(made)
+
+
+def _constant(x: Operand) -> Any:
+    return x.value if isinstance(x, Const) else None
+
+
+def value_and_grad(
+    trace: Trace,
+    function: Any,
+    argnums: Any,
+    has_aux: bool,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> tuple[Any, Any, Any]:
+    """The value, what comes with it, and the gradients."""
+
+    def go(ours: set[Node]) -> tuple[Any, Any, Any]:
+        single = isinstance(argnums, (int, np.integer))
+        numbers = [range(len(args))[int(k)] for k in ((argnums,) if single else argnums)]
+        call = Call(trace, function, numbers, args, kwargs)
+        for live in call.live:
+            if not any(live):
+                raise NotStaged("an argument without anything to differentiate by")
+        linear, outputs = call.linear(ours)
+        made = closed(tree.unflatten(call.structure, outputs))
+        value = made
+        if has_aux:
+            if type(made) is not tuple or len(made) != 2:
+                raise NotStaged("has_aux=True without a pair")
+            value = made[0]
+        t = trace.type_of(value)
+        if not real_scalar(t):
+            raise NotStaged(f"the function gives {t}")
+        cts = [None] * len(outputs)
+        cts[0] = ones(t)
+        with linear.mine():
+            grads = call.trees(call.gradients(quietly(trace, linear, call.seeds(cts))), single)
+        return value, made[1] if has_aux else None, grads
+
+    made: tuple[Any, Any, Any] = tidily(trace, go)
+    return made
+
+
+def quietly(trace: Trace, linear: Linear, seeds: list[Any]) -> list[Any]:
+    """The cotangents of the followed leaves, None for nothing; computed without floating-point warnings."""
+    params = [p for p in linear.graph.params if p in linear.varied]
+    with trace.region("backward") as builder:
+        builder.param(OBJECT, "entered")
+        linear.backward(seeds)
+        found = {p: linear.reached(p) for p in params}
+        results = [trace.operand(x) for x in found.values() if isinstance(x, Traced)]
+        results = list(map(builder.use, results))
+    builder.keep(0, needed_nodes(builder.nodes, results))
+    if not builder.nodes:
+        return [found.get(p) for p in linear.graph.params]
+    captured, regions = close_regions(trace, [builder], [results])
+    manager = trace.emit("py.call", [Const(np.errstate)], {"all": "ignore"})
+    outputs = trace.builder.add(
+        "with",
+        [manager, *captured],  # type: ignore[list-item]
+        [x.type for x in regions[0].results],
+        attrs={"swallows": False},
+        regions=tuple(regions),
+    )
+    left = iter(outputs)
+    found = {p: trace.wrap(next(left)) if isinstance(x, Traced) else x for p, x in found.items()}
+    return [found.get(p) for p in linear.graph.params]
+
+
+def real_scalar(t: Type) -> bool:
+    """Whether values of the type are real floating-point numbers."""
+    if not inexact(t) or isinstance(t, NumberType):
+        return isinstance(t, NumberType) and inexact(t) and cotangent_type(t).dtype.kind == "f"
+    want = cotangent_type(t)
+    return want.shape == () and want.dtype.kind == "f"
+
+
+def tidily(trace: Trace, work: Callable[[set[Node]], Any]) -> Any:
+    """What the work gives, without the nodes that it recorded in vain."""
+    start = len(trace.builder.nodes)
+    ours: set[Node] = set()
+    result = work(ours)
+    leaves: list[Operand] = []
+    _operands(trace, result, leaves)
+    trace.builder.keep(start, needed_nodes(trace.builder.nodes[start:], leaves, ours))
+    return result
+
+
+def _operands(trace: Trace, x: Any, found: list[Any]) -> None:
+    if isinstance(x, Traced):
+        found.append(x._facts.operand)
+    elif isinstance(x, (tuple, list)):
+        for item in x:
+            _operands(trace, item, found)

@@ -1,0 +1,84 @@
+"""What has a derivative, by trace type, and of which type its cotangent is.
+
+In: trace types.  Out: verdicts and types.  What always holds: the cotangent of an array or NumPy scalar has
+its own type; that of a Python number is a NumPy scalar, which divides by zero without raising.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from runtime.types import ArrayType, MaybeUnbound, NumberType, StaticType, TupleType, Type, WeakType
+
+FLOAT = ArrayType(np.dtype(np.float64), (), scalar=True)
+COMPLEX = ArrayType(np.dtype(np.complex128), (), scalar=True)
+
+
+class NotStaged(Exception):
+    """The derivative of this program can't be written as a graph: the tape takes it."""
+
+
+def inexact(t: Type) -> bool:
+    """Whether values of the type have derivatives; of a tuple, whether some of its items have."""
+    if isinstance(t, ArrayType):
+        return t.dtype.kind in "fc"
+    if isinstance(t, WeakType):
+        return t.kind in ("float", "complex")
+    if isinstance(t, StaticType):
+        return isinstance(t.value, (float, complex, np.inexact))
+    if isinstance(t, NumberType):
+        return any(map(inexact, t.kinds))
+    if isinstance(t, MaybeUnbound):
+        return inexact(t.type)
+    return isinstance(t, TupleType) and any(map(inexact, t.items))
+
+
+@functools.lru_cache(maxsize=512)
+def cotangent_type(t: Type) -> ArrayType:
+    """The type of the cotangents of values of a type."""
+    if isinstance(t, StaticType):
+        t = _of_static(t.value)
+    if isinstance(t, ArrayType) and t.device == "cpu":
+        return t
+    if isinstance(t, WeakType):
+        return COMPLEX if t.kind == "complex" else FLOAT
+    if isinstance(t, NumberType):
+        found = {cotangent_type(kind) for kind in t.kinds if inexact(kind)}
+        if len(found) == 1:
+            return found.pop()
+    if isinstance(t, MaybeUnbound):
+        return cotangent_type(t.type)
+    raise NotStaged(f"a value may be {t}")
+
+
+def _of_static(value: Any) -> Type:
+    if isinstance(value, np.generic):
+        return ArrayType(value.dtype, (), scalar=True)
+    return WeakType(type(value).__name__)
+
+
+def known_shape(t: Type) -> tuple[int, ...] | None:
+    """The shape where all of it is known."""
+    if isinstance(t, MaybeUnbound):
+        return None
+    if isinstance(t, ArrayType):
+        if t.shape is None or None in t.shape:
+            return None
+        return t.shape  # type: ignore[return-value]
+    return ()
+
+
+def rank(t: Type) -> int:
+    """How many axes a value has."""
+    if isinstance(t, ArrayType):
+        if t.shape is None:
+            raise NotStaged("an array of unknown rank")
+        return len(t.shape)
+    return 0
+
+
+Function = Callable[..., Any]

@@ -1,0 +1,482 @@
+"""`Linear`: a graph run forward into the trace, and backward from cotangents of its results.
+
+In: a closed graph, operands for its parameters, which parameters are followed.  Out: the nodes of the graph,
+recorded again, and then the nodes that compute cotangents.  What always holds: backward nodes use values
+of the forward ones only by way of the trace's builders, so that what a region captures is what must be
+kept for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from runtime.autodiff.staged import branches, calls, loops, writes
+from runtime.autodiff.staged.activity import varied_values
+from runtime.autodiff.staged.aliases import WRITING, aliases_of, in_memory
+from runtime.autodiff.staged.kinds import NotStaged, inexact, known_shape
+from runtime.autodiff.staged.rules import add_at, fit, is_number, pull, rule_running, zeros
+from runtime.ir.effects import effect_of
+from runtime.ir.graph import Const, Graph, Node, Operand, Value
+from runtime.ir.opdef import PURE, OpDef
+from runtime.ir.walk import clone
+from runtime.ops.table import OPS
+from runtime.trace.core import Trace, is_static
+from runtime.trace.values import Tensor
+from runtime.types import ArrayType, TupleType
+
+_SAME = frozenset({"py.bound", "py.check", "py.expect"})  # give their first operand back
+_HOLDERS = frozenset({"py.tuple", "py.list", "py.slice"})
+_CONTAINERS = frozenset({"py.dict", "py.set"})
+_ASKING = frozenset({"np.shape", "np.ndim", "np.size", "np.zeros_like", "np.ones_like", "np.empty_like"})
+
+
+class Slot:
+    """The cotangent of one value, under construction.
+
+    buffer: an array that is written to in place, for whoever else adds to it; else `ct`, None for nothing."""
+
+    __slots__ = ("buffer", "ct")
+
+    def __init__(self, buffer: Any = None) -> None:
+        self.buffer = buffer
+        self.ct: Any = None
+
+    def add(self, ct: Any) -> None:
+        """Add a contribution of the right type."""
+        if self.buffer is not None:
+            self.buffer += ct
+        else:
+            self.ct = ct if self.ct is None else self.ct + ct
+
+    @property
+    def value(self) -> Any:
+        """What was added up to now."""
+        return self.ct if self.buffer is None else self.buffer
+
+
+@dataclasses.dataclass
+class Applied:
+    """An op that was applied: what its rules look at, as trace values.  operands: of the graph, by key."""
+
+    row: OpDef
+    operands: dict[Any, Operand]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    result: Any
+
+
+class Linear:
+    """One graph, forward and backward."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        graph: Graph,
+        args: Sequence[Operand],
+        followed: Sequence[bool],
+        *,
+        buffered: Collection[Value] = (),
+        frozen: Mapping[Value, Any] | None = None,
+        ours: set[Node] | None = None,
+    ) -> None:
+        """followed: which parameters are.  buffered: those whose cotangents are written in place by others,
+        too.  frozen: handles of copies of parameters that may change before the way back.  ours: collects
+        the nodes that are no part of the graph itself."""
+        self.trace, self.graph = trace, graph
+        self.ours: set[Node] = set() if ours is None else ours
+        self.frozen = frozen or {}
+        self.classes = aliases_of(graph)
+        self.env: dict[Value, Operand] = dict(zip(graph.params, args, strict=True))
+        self.varied = varied_values(graph, [p for p, f in zip(graph.params, followed, strict=True) if f])
+        self.slots: dict[Value, Slot] = {}
+        self.makers = {out: node for node in graph.nodes for out in node.outputs}
+        self.steps: list[tuple[Node, Callable[[], None]]] = []
+        self.handles: dict[Value, Any] = {}
+        self.copies: dict[Value, Any] = {}
+        self.buffered = buffered_values(graph, self.varied, buffered)
+
+    # ------------------------------------------------------------------ forward
+    def forward(self) -> list[Operand]:
+        """Record the nodes; the results."""
+        for node in self.graph.nodes:
+            self._forward(node)
+        return [self.trace.builder.use(self.operand(x)) for x in self.graph.results]
+
+    def _forward(self, node: Node) -> None:
+        active = any(isinstance(x, Value) and x in self.varied for x in node.inputs)
+        if not active:
+            self.copy(node)
+        elif node.op in ("while", "for", "cond") and self._flows(node):
+            way = branches.forward if node.op == "cond" else loops.forward
+            self.steps.append((node, way(self, node)))
+        elif node.op in ("while", "for", "cond"):
+            self.copy(node)
+        elif node.regions:
+            raise NotStaged(f"a {node.op} statement")
+        elif node.op == "setitem" or node.op in WRITING:
+            writes.forward(self, node)
+        elif not any(out in self.varied for out in node.outputs):
+            self._ignored(node)
+            self.copy(node)
+        else:
+            self._plain(node)
+        if node.regions and self.classes.writes or node.op == "setitem" or node.op in WRITING:
+            self.copies.clear()
+
+    def _flows(self, node: Node) -> bool:
+        """Whether followed values come out of a statement, or are written in it."""
+        written = (x in self.buffered for x in node.inputs if isinstance(x, Value))
+        return any(out in self.varied for out in node.outputs) or any(written)
+
+    def _plain(self, node: Node) -> None:
+        """A node that gives a followed value."""
+        out = node.outputs[0]
+        if (
+            node.op in _HOLDERS
+            or node.op in _CONTAINERS
+            or out in self.buffered
+            and out in self.classes.views
+        ):
+            self.copy(node)  # what it holds is taken apart where it is used; views have views of cotangents
+        elif node.op in _SAME:
+            self.copy(node)
+            self.steps.append((node, lambda: self.give(node.inputs[0], self.ct(out))))
+        elif node.op == "getitem" and isinstance(node.inputs[0].type, TupleType):
+            self.copy(node)
+            self.steps.append((node, lambda: self._item(node)))
+        else:
+            row, args, kwargs = calls.as_row(self, node)
+            self._check(row, node)
+            self._check_operands(row, (*args, *kwargs.values()))
+            applied = self.applied(node, row, args, kwargs)
+            self.steps.append((node, lambda: self._pull(node, applied)))
+
+    def applied(
+        self, node: Node, row: OpDef, args: tuple[Operand, ...], kwargs: dict[str, Operand]
+    ) -> Applied:
+        """Record a node; what its rule will look at, as it is now."""
+        with self.mine():
+            given = tuple(map(self.kept, args))
+            named = {} if isinstance(row.run, np.ufunc) else {k: self.kept(x) for k, x in kwargs.items()}
+        self.copy(node)
+        with self.mine():
+            result = self.kept(node.outputs[0]) if node.outputs else None
+        return Applied(row, {**dict(enumerate(args)), **kwargs}, given, named, result)
+
+    @contextlib.contextmanager
+    def mine(self) -> Iterator[None]:
+        """What is recorded meanwhile is no part of the graph: it goes if nobody needs it."""
+        builder = self.trace.builder
+        start = len(builder.nodes)
+        yield
+        self.ours.update(builder.nodes[start:])
+
+    def copy(self, node: Node) -> tuple[Value, ...]:
+        """Record the node as it is."""
+        outputs = self.trace.builder.add(
+            node.op,
+            [self.operand(x) for x in node.inputs],
+            [out.type for out in node.outputs],
+            keywords=node.keywords,
+            attrs=dict(node.attrs),
+            regions=tuple(map(clone, node.regions)),
+            names=[out.name for out in node.outputs],
+            span=node.span,
+        )
+        self.env.update(zip(node.outputs, outputs, strict=True))
+        return outputs
+
+    def operand(self, x: Operand) -> Operand:
+        """What stands for an operand of the graph."""
+        return self.env[x] if isinstance(x, Value) else x
+
+    def _ignored(self, node: Node) -> None:
+        """A node that takes followed values and gives none: they must have no other way out."""
+        if node.op in OPS and effect_of(node, OPS) != PURE and not calls.harmless(node):
+            raise NotStaged(f"{node.op} may keep or change what it is given")
+
+    def _check(self, row: OpDef, node: Node) -> None:
+        if row.vjp is None and row.name not in _ASKING:
+            raise NotStaged(f"{row.name} has no derivative")
+        if {"out", "where"} & set(node.keywords) and (
+            isinstance(row.run, np.ufunc) or "out" in node.keywords
+        ):
+            raise NotStaged(f"{row.name} with out= or where=")
+        given = len(node.positional) - (node.op == "py.call")
+        if isinstance(row.run, np.ufunc) and given > row.run.nin:
+            raise NotStaged(f"{row.name} that writes into an array")
+        if row.effect != PURE:
+            raise NotStaged(f"{row.name} writes in place")
+
+    def _check_operands(self, row: OpDef, operands: Sequence[Operand]) -> None:
+        """Followed operands are arrays, numbers, and sequences of them that were just made."""
+        for x in operands:
+            made = self.makers.get(x) if isinstance(x, Value) else None
+            if made is not None and made.op in ("py.tuple", "py.list"):
+                self._check_operands(row, made.inputs)
+            elif isinstance(x, Value) and x in self.varied and not inexact(x.type):
+                raise NotStaged(f"{row.name} of {x.type}")
+
+    # ------------------------------------------------------------------ values
+    def value(self, x: Operand) -> Any:
+        """The trace value of an operand of the graph; tuples, lists and slices in parts."""
+        if isinstance(x, Const):
+            return x.value
+        made = self.makers.get(x)
+        if made is not None and made.op in _HOLDERS:
+            parts = [self.value(i) for i in made.inputs]
+            return slice(*parts) if made.op == "py.slice" else parts if made.op == "py.list" else tuple(parts)
+        return self._handle(x)
+
+    def kept(self, x: Operand) -> Any:
+        """As `value`, of what may change before the way back as it is now."""
+        if isinstance(x, Const):
+            if not in_memory(x.type) or not self.classes.unstable(x):
+                return x.value
+            return self.trace.record("np.copy", [x])
+        made = self.makers.get(x)
+        if made is not None and made.op in _HOLDERS:
+            parts = [self.kept(i) for i in made.inputs]
+            return slice(*parts) if made.op == "py.slice" else parts if made.op == "py.list" else tuple(parts)
+        if isinstance(x.type, ArrayType) and in_memory(x.type):
+            if self.classes.unstable(x):
+                if x not in self.copies:
+                    self.copies[x] = self.trace.record("np.copy", [self._handle(x)])
+                return self.copies[x]
+            if x in self.frozen:
+                return self.frozen[x]
+        return self._handle(x)
+
+    def frozen_for(self, x: Operand) -> Any:
+        """The copy of an array that a region takes, if it may change before the way back; else None."""
+        if not isinstance(x, Value) or not in_memory(x.type) or not isinstance(x.type, ArrayType):
+            return None
+        with self.mine():
+            return self.kept(x) if self.classes.unstable(x) or x in self.frozen else None
+
+    def _handle(self, x: Value) -> Any:
+        if isinstance(x.type, TupleType):
+            return self.trace.wrap(self.env[x])
+        if x not in self.handles:
+            self.handles[x] = self.trace.wrap(self.env[x])
+        return self.handles[x]
+
+    # ------------------------------------------------------------------ cotangents
+    def slot(self, x: Value) -> Slot:
+        """The place where the cotangent of a value is added up."""
+        found = self.slots.get(x)
+        if found is None:
+            found = self.slots[x] = Slot(self._buffer(x) if x in self.buffered else None)
+        return found
+
+    def _buffer(self, x: Value) -> Any:
+        """The array for the cotangent of a value that is written to: a view as the value is, or zeros."""
+        node = self.classes.views.get(x)
+        if node is None:
+            return zeros(self.trace, self._handle(x), x.type)
+        base = node.inputs[0]
+        assert isinstance(base, Value)
+        whole = self.slot(base).buffer
+        if node.op in WRITING or node.op in _SAME:
+            return whole
+        if node.op == "py.getattr":
+            return getattr(whole, self.value(node.inputs[1]))
+        return self.trace.record(
+            node.op,
+            [whole, *[self.value(i) for i in node.positional[1:]]],
+            {k: self.value(i) for k, i in node.keyword_inputs.items()},
+        )
+
+    def give(self, x: Operand, ct: Any, aligned: Sequence[bool] = ()) -> None:
+        """Add a contribution to the cotangent of an operand."""
+        if ct is None or not isinstance(x, Value) or x not in self.varied:
+            return
+        made = self.makers.get(x)
+        if made is not None and made.op in ("py.tuple", "py.list"):
+            for part, each in zip(made.inputs, ct, strict=True):
+                self.give(part, each)
+        elif isinstance(x.type, TupleType):
+            slot = self.slot(x)
+            parts: list[Any] = [None] * len(x.type.items) if slot.ct is None else list(slot.ct)
+            for i, each in enumerate(ct):
+                if each is not None:
+                    parts[i] = each if parts[i] is None else parts[i] + each
+            slot.ct = parts
+        else:
+            self.slot(x).add(fit(self.trace, ct, self._handle(x), x.type, aligned, True))
+
+    def ct(self, x: Operand) -> Any:
+        """The cotangent of a value up to now, None for nothing."""
+        if isinstance(x, Value) and x in self.buffered:
+            return self.slot(x).buffer
+        slot = self.slots.get(x) if isinstance(x, Value) else None
+        return None if slot is None else slot.value
+
+    def reached(self, x: Value) -> Any:
+        """The cotangent as an array where the value is one, None for nothing."""
+        found = self.ct(x)
+        return None if found is None else self.whole(found, x)
+
+    def full_ct(self, x: Value) -> Any:
+        """The cotangent, or zeros."""
+        found = self.ct(x)
+        if found is None:
+            return zeros(self.trace, self._handle(x), x.type)
+        return self.whole(found, x)
+
+    def whole(self, ct: Any, x: Value) -> Any:
+        """The cotangent of a value, as an array where it is one."""
+        uniform = self.uniform(ct) and inexact(x.type)
+        return fit(self.trace, ct, self._handle(x), x.type) if uniform else ct
+
+    def uniform(self, ct: Any) -> bool:
+        """Whether a cotangent is a number (which may stand for an array)."""
+        return is_static(ct) or (isinstance(ct, Tensor) and is_number(self.trace.type_of(ct)))
+
+    # ------------------------------------------------------------------ parts
+    def inside(
+        self,
+        graph: Graph,
+        args: Sequence[Operand],
+        followed: Sequence[bool],
+        buffered: Collection[Value],
+        frozen: Mapping[Value, Any],
+    ) -> Linear:
+        """A region of this graph, to be run in the trace's current region."""
+        return Linear(self.trace, graph, args, followed, buffered=buffered, frozen=frozen, ours=self.ours)
+
+    def again(self, graph: Graph, args: Sequence[Operand]) -> list[Operand]:
+        """Record the nodes of a graph, whose derivative nobody asks for here."""
+        inner = Linear(self.trace, graph, args, [False] * len(args))
+        return inner.forward()
+
+    def add_into(self, param: Value, buffer: Any) -> None:
+        """Write the cotangent of a parameter into an array in place."""
+        self.slots[param] = Slot(buffer)
+
+    def zeros(self, x: Operand) -> Any:
+        """Zeros for the cotangent of an operand."""
+        return zeros(self.trace, self.value(x), x.type)
+
+    # ------------------------------------------------------------------ backward
+    def backward(self, cts: Sequence[Any]) -> None:
+        """Record the way back from the cotangents of the results (None where there is none)."""
+        for result, ct in zip(self.graph.results, cts, strict=True):
+            with rule_running(self.trace, None):
+                self.give(result, ct)
+        for node, step in reversed(self.steps):
+            with rule_running(self.trace, node.span):
+                step()
+
+    def _item(self, node: Node) -> None:
+        whole, index = node.inputs
+        ct = self.ct(node.outputs[0])
+        if ct is None:
+            return
+        assert isinstance(index, Const) and isinstance(whole.type, TupleType)
+        parts: list[Any] = [None] * len(whole.type.items)
+        parts[index.value] = ct
+        self.give(whole, parts)
+
+    def _pull(self, node: Node, applied: Applied) -> None:
+        """The way back over one op of the table."""
+        ct = self.ct(node.outputs[0])
+        if ct is None:
+            return
+        if applied.row.name == "getitem" and self._read(node, ct):
+            return
+        if isinstance(node.outputs[0].type, TupleType):
+            ct = tuple(self._part(c, y) for c, y in zip(ct, applied.result, strict=True))
+        self.go_back(applied, ct, node)
+
+    def go_back(self, applied: Applied, ct: Any, node: Node) -> None:
+        """Give the operands their cotangents."""
+        every = applied.operands
+        wanted = [key for key, x in every.items() if self._followed(x)]
+        out = node.outputs[0] if node.outputs else None
+        if (
+            self.uniform(ct)
+            and out is not None
+            and not self._alike(applied.row, out, [every[k] for k in wanted])
+        ):
+            ct = self.whole(ct, out)
+        made = pull(self.trace, applied.row, wanted, ct, applied.result, applied.args, applied.kwargs)
+        for key, each in zip(wanted, made, strict=True):
+            self.give(every[key], each, self._aligned(applied.row, node, every[key]))
+
+    def _followed(self, x: Operand) -> bool:
+        if not isinstance(x, Value):
+            return False
+        made = self.makers.get(x)
+        if made is not None and made.op in ("py.tuple", "py.list"):
+            return any(map(self._followed, made.inputs))
+        return x in self.varied
+
+    def _part(self, ct: Any, y: Any) -> Any:
+        t = self.trace.type_of(y)
+        return ct if ct is not None or not inexact(t) else zeros(self.trace, y, t)
+
+    def _alike(self, row: OpDef, out: Value, operands: Sequence[Operand]) -> bool:
+        """Whether the cotangents of these operands are uniform where that of the result is, or computed."""
+        shapes = {known_shape(x.type) for x in (out, *operands)}
+        return elementwise(row) and len(shapes) == 1 and None not in shapes or row.name in _SUMS
+
+    def _aligned(self, row: OpDef, node: Node, x: Operand) -> Sequence[bool]:
+        """For each axis of an operand of an elementwise op, whether the result's axis must be as long."""
+        mine = x.type.shape if isinstance(x.type, ArrayType) else None
+        if mine is None or not elementwise(row):
+            return ()
+        others = [o.type for o in node.inputs if o is not x]
+        return [self._sets(axis - len(mine), others) for axis in range(len(mine))]
+
+    def _sets(self, axis: int, others: Sequence[Any]) -> bool:
+        """Whether none of the other operands can make an axis (counted from the end) longer."""
+        for t in others:
+            shape = t.shape if isinstance(t, ArrayType) else ()
+            if shape is None or (len(shape) >= -axis and shape[axis] != 1):
+                return False
+        return True
+
+    def _read(self, node: Node, ct: Any) -> bool:
+        """Reading a part of an array whose cotangent is written in place: added there."""
+        array, key = node.inputs
+        slot = self.slot(array) if isinstance(array, Value) and array in self.varied else None
+        if slot is None or slot.buffer is None or not isinstance(array, Value):
+            return False
+        add_at(self.trace, slot.buffer, self.value(key), ct)
+        return True
+
+
+def buffered_values(graph: Graph, varied: set[Value], given: Collection[Value]) -> set[Value]:
+    """The followed values in memory that is written to; their cotangents are written in place likewise.
+
+    given: parameters for whose cotangents there are arrays."""
+    classes = aliases_of(graph)
+    found = set(given)
+    for x in varied:
+        if not in_memory(x.type) or not isinstance(x.type, ArrayType):
+            continue
+        mine = classes.of(x)
+        owners = [p for p in given if classes.same(p, x)]
+        if mine.outside and mine.origins == 1 and len(owners) == 1:
+            found.update(v for v in (x,) if mine.written or v in given)
+        elif mine.written:
+            if mine.outside or mine.origins != 1:
+                raise NotStaged("a write into an array that may be another one's memory, too")
+            found.add(x)
+    return found
+
+
+def elementwise(row: OpDef) -> bool:
+    """Whether the result's axes are those of the operands, broadcast."""
+    from_ufunc = isinstance(row.run, np.ufunc) and row.run.signature is None
+    return from_ufunc or row.name in _OPERATORS
+
+
+_SUMS = frozenset({"np.sum", "np.mean"})
+_OPERATORS = frozenset("add sub mul truediv floordiv mod pow neg pos abs np.where np.clip".split())

@@ -1,0 +1,382 @@
+"""Loops, forward with what the way back needs kept, and backward.
+
+In: a `while` or `for` node.  Out: the loop recorded so that each trip keeps the values that its way back
+uses, in arrays with one entry per trip (in lists where their shapes aren't known), and what records the loop
+over the trips from the last to the first.  What always holds: the number of trips is known before the
+backward loop runs; the kept values are copies, so later writes don't change them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from runtime.autodiff.staged.activity import is_varied, loop_activity
+from runtime.autodiff.staged.aliases import aliases_of
+from runtime.autodiff.staged.calls import pure
+from runtime.autodiff.staged.counting import count_trips
+from runtime.autodiff.staged.kinds import FLOAT, NotStaged, cotangent_type, known_shape
+from runtime.autodiff.staged.rules import dtype_of, zeros
+from runtime.autodiff.staged.tidy import needed_nodes, tidied
+from runtime.ir.builder import Builder
+from runtime.ir.graph import Const, Graph, Node, Operand, Value
+from runtime.trace.core import Trace
+from runtime.trace.regions import close_regions
+from runtime.types import (
+    WEAK_FLOAT,
+    WEAK_INT,
+    WEAK_OF,
+    ArrayType,
+    NumberType,
+    ObjectType,
+    StaticType,
+    Type,
+    WeakType,
+)
+
+_DOUBLE = NumberType((WEAK_FLOAT, FLOAT))
+
+
+@dataclasses.dataclass
+class Kept:
+    """A value of the forward body that the backward body uses: store, the array or list of its values.
+
+    again: gives the value of a trip by its number, where that is all it takes."""
+
+    inner: Value
+    store: Any = None
+    in_list: bool = False
+    again: Callable[[Any], Any] | None = None
+
+
+@dataclasses.dataclass
+class Plan:
+    """A loop that was run forward.
+
+    back: the backward body as a closed graph over its own parameters and what it captured.
+    outside: for each captured value that no trip changes, the outer one."""
+
+    node: Node
+    trips: Any
+    back: Graph
+    carried: list[int]  # numbers of the followed carries
+    arrays: list[Operand]  # followed captured arrays (and the iterable), with cotangents written in place
+    numbers: list[Operand]  # followed captured numbers
+    kept: list[Kept]
+    outside: list[Operand]
+
+
+def forward(linear: Any, node: Node) -> Callable[[], None]:
+    """Record the loop; what records the way back."""
+    body = node.regions[1] if node.op == "while" else node.regions[0]
+    if body.diverges:
+        raise NotStaged("a loop whose body always raises")
+    made = _Loop(linear, node, body).record()
+    return lambda: Backward(linear, made).record()
+
+
+class _Loop:
+    """The forward loop under construction."""
+
+    def __init__(self, linear: Any, node: Node, body: Graph) -> None:
+        self.linear, self.trace, self.node, self.body = linear, linear.trace, node, body
+        self.count: int = node.attr("carries")
+        self.is_for = node.op == "for"
+        first = 1 if self.is_for else 0
+        self.first = first
+        self.followed = loop_activity(node, [is_varied(x, linear.varied) for x in node.inputs])
+        inner = aliases_of(body)
+        self.countable = not inner.writes and all(map(pure, body.nodes))
+
+    def record(self) -> Plan:
+        """The loop, recorded."""
+        trace, node, linear = self.trace, self.node, self.linear
+        trips = self._trips()
+        places = range(self.first + self.count, len(node.inputs))
+        frozen = {i: linear.frozen_for(node.inputs[i]) for i in places}
+        in_place = [self.body.params[i] for i in places if self._in_place(i)]
+        with trace.region("body") as front:
+            number = self.number = front.param(WEAK_INT, "trip")
+            own = self.own = [front.param(p.type, p.name) for p in self.body.params[: self.first]]
+            carry = [front.param(p.type, p.name) for p in self._carry_params()]
+            captures = [linear.operand(x) for x in node.inputs[self.first + self.count :]]
+            kept_ones = {self.body.params[i]: f for i, f in frozen.items() if f is not None}
+            inner = linear.inside(self.body, [*own, *carry, *captures], self.followed, in_place, kept_ones)
+            results = inner.forward()
+            with trace.region("back") as back:
+                finished, arrays, numbers, carried = self._backward_body(inner, back)
+        # what the backward body captured is what it needs of the trip
+        needed = list(back.captures)
+        closed = tidied(back.region(needed, finished))
+        used = {x for n in closed.nodes for x in n.inputs} | set(closed.results)
+        inside = closed.params[len(back.params) :]
+        outer_of = {v: k for k, v in front.captures.items()}
+        kept, outside = [], []
+        for value, param in zip(needed, inside, strict=True):
+            if value in outer_of:
+                outside.append(outer_of[value])
+            else:
+                kept.append(self._keep(value, trips, param in used))
+                outside.append(Const(None))
+        self._store(front, kept, number)
+        outputs = self._close(front, own, carry, number, results, trips)
+        linear.env.update(zip(node.outputs, outputs[1:], strict=True))
+        return Plan(
+            node, self._made_trips(trips, outputs[0]), closed, carried, arrays, numbers, kept, outside
+        )
+
+    def _in_place(self, i: int) -> bool:
+        """Whether a captured value is an array, whose cotangent the trips add up in place."""
+        t = self.node.inputs[i].type
+        return self.followed[i] and isinstance(t, ArrayType) and not t.scalar
+
+    def _carry_params(self) -> tuple[Value, ...]:
+        return self.body.params[self.first : self.first + self.count]
+
+    def _trips(self) -> Any:
+        """How many trips there will be, at most."""
+        if not self.is_for:
+            return count_trips(self.linear, self.node) if self.countable else None
+        source = self.node.inputs[0]
+        if isinstance(source, Const):
+            return len(source.value)
+        if isinstance(source.type, ArrayType) and source.type.shape and source.type.shape[0] is not None:
+            return source.type.shape[0]
+        t = source.type
+        if not isinstance(t, ArrayType) and not (isinstance(t, ObjectType) and t.cls in (list, tuple, range)):
+            raise NotStaged(f"a loop over {t}")
+        made = self.trace.emit("py.call", [Const(len), self.linear.operand(source)], type=WEAK_INT)
+        return self.trace.wrap(made)
+
+    def _made_trips(self, trips: Any, counted: Value) -> Any:
+        if trips is None or (self.is_for and self.node.attr("tested")):
+            return self.trace.wrap(counted)
+        return trips
+
+    def _backward_body(self, inner: Any, back: Builder) -> tuple[list[Operand], Any, Any, list[int]]:
+        """Record the way back through one trip; its results, and what it writes to or adds up."""
+        trace, node = self.trace, self.node
+        params = self.body.params
+        carried = [k for k in range(self.count) if self.followed[self.first + k]]
+        cts: list[Any] = [None] * self.count
+        for k in carried:
+            cts[k] = trace.wrap(back.param(cotangent_type(node.outputs[k].type)))
+        arrays, numbers, sums = [], [], []
+        places = [*range(self.first), *range(self.first + self.count, len(params))]
+        for i in places:
+            x = node.inputs[i]
+            if not self.followed[i] or (i < self.first and not isinstance(x.type, ArrayType)):
+                if i < self.first and self.followed[i]:
+                    raise NotStaged(f"a loop over {x.type}")
+                continue
+            t = cotangent_type(x.type)
+            if i < self.first or not t.scalar:
+                buffer = trace.wrap(back.param(t))
+                arrays.append(x)
+                if i >= self.first:
+                    inner.add_into(params[i], buffer)
+                else:
+                    item_buffer = buffer
+            else:
+                sums.append((params[i], trace.wrap(back.param(t))))
+                numbers.append(x)
+        inner.backward(cts)
+        if self.first and self.followed[0]:
+            self._item_back(inner, params[0], item_buffer, back)
+        after = [inner.full_ct(self._carry_params()[k]) for k in carried]
+        for param, total in sums:
+            ct = inner.reached(param)
+            after.append(total if ct is None else total + ct)
+        return [trace.operand(x) for x in after], arrays, numbers, carried
+
+    def _item_back(self, inner: Any, item: Value, buffer: Any, back: Builder) -> None:
+        """Each item is read once: its cotangent is stored at its place."""
+        ct = inner.reached(item)
+        if ct is not None:
+            buffer[self.trace.wrap(self.number)] = ct
+
+    def _keep(self, value: Value, trips: Any, used: bool) -> Kept:
+        """A place for the values of all trips."""
+        trace = self.trace
+        if not used:
+            return Kept(value)
+        again = self._of_number(value)
+        if again is not None:
+            return Kept(value, again=again)
+        t, shape = value.type, known_shape(value.type)
+        numeric = isinstance(t, (ArrayType, WeakType)) or t == _DOUBLE
+        if (
+            trips is not None
+            and numeric
+            and shape is not None
+            and (not isinstance(t, ArrayType) or t.dtype.kind in "biufc")
+        ):
+            store = trace.protocol.call(np.empty, ((trips, *shape), dtype_of(t)), {})
+            return Kept(value, store, False)
+        made = trace.emit("py.list", [])
+        return Kept(value, trace.wrap(made), True)
+
+    def _of_number(self, value: Value) -> Callable[[Any], Any] | None:
+        """How the value follows from the number of the trip, if it does: it itself, items of ranges."""
+        if value is self.number:
+            return lambda number: number
+        if not self.own or value is not self.own[0]:
+            return None
+        source = self.node.inputs[0]
+        if isinstance(source, Const) and isinstance(source.value, range):
+            start, step = source.value.start, source.value.step
+            return lambda number: number * step + start if (start, step) != (0, 1) else number
+        return None
+
+    def _store(self, front: Builder, kept: list[Kept], number: Value) -> None:
+        trace = self.trace
+        outer, trace.builder = trace.builder, front
+        for one in kept:
+            if one.store is None:
+                continue
+            if one.in_list:
+                value: Any = one.inner
+                if isinstance(value.type, ArrayType) and not value.type.scalar:
+                    value = trace.emit("np.copy", [value])
+                add = trace.emit("py.getattr", [trace.operand(one.store), "append"])
+                trace.emit("py.call", [add, value], type=StaticType(None))
+            else:
+                trace.emit("setitem", [one.store, number, one.inner])
+        trace.builder = outer
+
+    def _close(
+        self,
+        front: Builder,
+        own: list[Value],
+        carry: list[Value],
+        number: Value,
+        results: list[Operand],
+        trips: Any,
+    ) -> tuple[Value, ...]:
+        """The loop node; its outputs, the number of trips made first."""
+        trace, node, linear = self.trace, self.node, self.linear
+        outer, trace.builder = trace.builder, front
+        following = trace.builder.add("add", [number, Const(1)], [WEAK_INT], span=node.span)[0]
+        trace.builder = outer
+        front.keep(0, needed_nodes(front.nodes, [following, *results], linear.ours))
+        front.params = [*own, number, *carry]
+        builders, finished = [front], [[following, *results]]
+        if len(node.regions) > 1:
+            test = node.regions[0] if not self.is_for else node.regions[1]
+            with trace.region("test") as asked:
+                asked.param(WEAK_INT, "trip")
+                given = [asked.param(p.type, p.name) for p in self._carry_params()]
+                outside = [linear.operand(x) for x in node.inputs[self.first + self.count :]]
+                answer = linear.again(test, [*given, *outside])
+            builders, finished = [front, asked], [finished[0], answer]
+            if not self.is_for:
+                builders, finished = builders[::-1], finished[::-1]
+        captured, regions = close_regions(trace, builders, finished)
+        attrs: dict[str, Any] = {"carries": self.count + 1}
+        if self.is_for:
+            attrs["tested"] = node.attr("tested")
+        start = [linear.operand(x) for x in node.inputs[: self.first + self.count]]
+        outputs: tuple[Value, ...] = trace.builder.add(
+            node.op,
+            [*start[: self.first], Const(0), *start[self.first :], *captured],
+            [WEAK_INT, *[v.type for v in node.outputs]],
+            attrs=attrs,
+            regions=tuple(regions),
+            names=["trips", *[v.name for v in node.outputs]],
+            span=node.span,
+        )
+        return outputs
+
+
+class Backward:
+    """The loop over the trips from the last to the first."""
+
+    def __init__(self, linear: Any, plan: Plan) -> None:
+        self.linear, self.trace, self.plan = linear, linear.trace, plan
+
+    def record(self) -> None:
+        """Record it, and hand on what it gives."""
+        linear, trace, plan = self.linear, self.trace, self.plan
+        node = plan.node
+        first = 1 if node.op == "for" else 0
+        written = any(isinstance(x, Value) and x in linear.buffered for x in plan.arrays)
+        if not written and all(linear.ct(node.outputs[k]) is None for k in plan.carried):
+            return
+        buffers = [self._buffer(x) for x in plan.arrays]
+        start = [linear.full_ct(node.outputs[k]) for k in plan.carried]
+        start += [cotangent_type(x.type).dtype.type(0) for x in plan.numbers]
+        kinds: list[Type] = [cotangent_type(node.outputs[k].type) for k in plan.carried]
+        kinds += [cotangent_type(x.type) for x in plan.numbers]
+        with trace.region("body") as body:
+            number = trace.wrap(body.param(WEAK_INT, "trip"))
+            cts = [body.param(t) for t in kinds]
+            args: list[Operand] = [*cts[: len(plan.carried)]]
+            numbers = iter(cts[len(plan.carried) :])
+            own = plan.back.params[len(plan.carried) : len(plan.back.params) - len(plan.outside)]
+            arrays = iter(buffers)
+            for param in own:
+                args.append(next(numbers) if _is_scalar(param.type) else trace.operand(next(arrays)))
+            args += [self._load(x, number) for x in self._captured()]
+            results = linear.again(plan.back, args)
+        captured, regions = close_regions(trace, [body], [results])
+        trips = trace.protocol.call(range, (plan.trips - 1, -1, -1), {})
+        outputs = trace.builder.add(
+            "for",
+            [trace.operand(trips), *[trace.operand(x) for x in start], *captured],
+            kinds,
+            attrs={"carries": len(kinds), "tested": False},
+            regions=tuple(regions),
+            span=node.span,
+        )
+        given = list(map(trace.wrap, outputs))
+        for k in plan.carried:
+            linear.give(node.inputs[first + k], given.pop(0))
+        for x in plan.numbers:
+            linear.give(x, given.pop(0))
+        for x, buffer in zip(plan.arrays, buffers, strict=True):
+            slot = linear.slot(x)
+            if slot.buffer is not buffer:
+                slot.add(buffer)
+
+    def _buffer(self, x: Any) -> Any:
+        slot = self.linear.slot(x)
+        if slot.buffer is not None:
+            return slot.buffer
+        return zeros(self.trace, self.linear.value(x), x.type)
+
+    def _captured(self) -> list[Any]:
+        kept = iter(self.plan.kept)
+        return [next(kept) if isinstance(x, Const) else x for x in self.plan.outside]
+
+    def _load(self, x: Any, number: Any) -> Operand:
+        if not isinstance(x, Kept):
+            return x  # type: ignore[no-any-return]
+        trace: Trace = self.trace
+        if x.again is None and x.store is None:
+            return Const(None)
+        if x.again is not None:
+            return trace.operand(x.again(number))
+        if x.in_list:
+            return _call(trace, operator.getitem, [x.store, number], x.inner.type)
+        loaded = x.store[number]
+        kind = x.inner.type
+        if isinstance(kind, WeakType):
+            return _call(trace, WEAK_CLASS[kind], [loaded], kind)
+        return trace.operand(loaded)
+
+
+WEAK_CLASS = {weak: cls for cls, weak in WEAK_OF.items()}
+
+
+def _call(trace: Trace, function: Any, args: list[Any], claim: Type) -> Value:
+    made = trace.emit("py.call", [Const(function), *args], type=claim, attrs={"pure": True})
+    assert made is not None
+    return made
+
+
+def _is_scalar(t: Type) -> bool:
+    return isinstance(t, ArrayType) and t.scalar
