@@ -7,6 +7,8 @@ time its elements are made anew.  What always holds: nothing is read before it i
 
 from __future__ import annotations
 
+import contextvars
+import dataclasses
 import itertools
 import os
 import queue
@@ -18,6 +20,7 @@ import numpy as np
 
 from runtime import tree
 from runtime.scans import stack_rows
+from runtime.types import OBJECT, TEXTS, ArrayType, ObjectType, TupleType, Type, describes, is_namedtuple
 
 _DONE = object()  # what a prefetching thread puts last
 
@@ -26,16 +29,25 @@ class Dataset:
     """A source of elements: arrays, or tuples, dicts and other trees of them.
 
     make: returns a new iterator over the elements.  length: how many there are, None where that is not known.
+    element_type: the trace type of each, so far as it is known; loops in functions are typed by it.
     Made by `from_arrays`, `from_generator`, `from_npy` and `zip`; the methods give new datasets.
 
     >>> list(Dataset.from_arrays(np.arange(5)).batch(2))
     [array([0, 1]), array([2, 3]), array([4])]
     """
 
-    __slots__ = ("__weakref__", "_length", "_make", "_text")
+    __slots__ = ("__weakref__", "_length", "_make", "_text", "element_type")
+    elements_are_typed = True
 
-    def __init__(self, make: Callable[[], Iterator[Any]], length: int | None = None, text: str = "") -> None:
+    def __init__(
+        self,
+        make: Callable[[], Iterator[Any]],
+        length: int | None = None,
+        text: str = "",
+        element_type: Type = OBJECT,
+    ) -> None:
         self._make, self._length, self._text = make, length, text
+        self.element_type = _KNOWN.setdefault(element_type, element_type)
 
     def __iter__(self) -> Iterator[Any]:
         return self._make()
@@ -62,31 +74,37 @@ class Dataset:
             for i in range(lengths[0]):
                 yield tree.unflatten(structure, [leaf[i] for leaf in leaves])
 
-        return Dataset(make, lengths[0], f"{lengths[0]} items of arrays")
+        kind = _tree_type(tree.unflatten(structure, list(map(_row_type, leaves))))
+        return Dataset(make, lengths[0], f"{lengths[0]} items of arrays", kind)
 
     @staticmethod
-    def from_generator(function: Callable[..., Iterable[Any]], *args: Any) -> Dataset:
-        """What `function(*args)` yields; it is called anew for each iteration."""
+    def from_generator(function: Callable[..., Iterable[Any]], *args: Any, spec: Any = None) -> Dataset:
+        """What `function(*args)` yields; it is called anew for each iteration.
+
+        spec: an `ag.TensorSpec`, or a tuple of them, that all elements keep; TypeError for one that doesn't.
+        """
         if isinstance(function, Iterator):
             raise TypeError(
                 "from_generator takes the generator function, not a generator: that is used up once"
             )
-        return Dataset(lambda: iter(function(*args)), None, getattr(function, "__name__", "generator"))
+        name = getattr(function, "__name__", "generator")
+        return _promised(Dataset(lambda: iter(function(*args)), None, name), spec)
 
     @staticmethod
     def from_npy(paths: Iterable[str | os.PathLike[str]], rows: bool = False) -> Dataset:
         """The arrays in `.npy` files, one per file; with rows=True the items of all of them, file after file.
 
-        Files are opened one at a time; rows are read from disk as they are asked for.
+        Files are opened one at a time and mapped into memory, so that what is not looked at is not read; an
+        array may be written to, which does not change the file.
         """
         files = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
 
         def make() -> Iterator[Any]:
             for path in files:
                 if not rows:
-                    yield np.load(path)
+                    yield np.asarray(_mapped(path, "c"))
                     continue
-                for row in np.load(path, mmap_mode="r"):
+                for row in _mapped(path, "r"):
                     yield np.array(row)[()]
 
         return Dataset(make, None if rows else len(files), f"{len(files)} files")
@@ -96,17 +114,21 @@ class Dataset:
         """Tuples of one element of each, until one of them ends."""
         lengths = [each._length for each in datasets if each._length is not None]
         known = min(lengths) if len(lengths) == len(datasets) and lengths else None
-        return Dataset(lambda: zip(*datasets, strict=False), known, f"zip of {len(datasets)}")
+        kind = TupleType(tuple(each.element_type for each in datasets))
+        return Dataset(lambda: zip(*datasets, strict=False), known, f"zip of {len(datasets)}", kind)
 
     # ------------------------------------------------------------------ what is made of them
-    def map(self, function: Callable[..., Any]) -> Dataset:
-        """`function(element)`; of elements that are tuples, `function(*element)`."""
+    def map(self, function: Callable[..., Any], spec: Any = None) -> Dataset:
+        """`function(element)`; of elements that are tuples, `function(*element)`.
+
+        spec: as in `from_generator`, of what the function returns.
+        """
 
         def make() -> Iterator[Any]:
             for element in self:
                 yield function(*element) if type(element) is tuple else function(element)
 
-        return Dataset(make, self._length, f"{self._text}, mapped")
+        return _promised(Dataset(make, self._length, f"{self._text}, mapped"), spec)
 
     def filter(self, function: Callable[..., Any]) -> Dataset:
         """The elements of which the function says true."""
@@ -116,7 +138,7 @@ class Dataset:
                 if function(*element) if type(element) is tuple else function(element):
                     yield element
 
-        return Dataset(make, None, f"{self._text}, filtered")
+        return Dataset(make, None, f"{self._text}, filtered", self.element_type)
 
     def batch(self, size: int, drop_remainder: bool = False) -> Dataset:
         """Groups of `size` elements, stacked leaf by leaf; the last group may be smaller, or is dropped."""
@@ -131,7 +153,9 @@ class Dataset:
         groups = None
         if self._length is not None:
             groups = self._length // size if drop_remainder else -(-self._length // size)
-        return Dataset(make, groups, f"{self._text}, in batches of {size}")
+        full = drop_remainder or (self._length is not None and self._length % size == 0)
+        kind = _batch_type(self.element_type, size if full else None)
+        return Dataset(make, groups, f"{self._text}, in batches of {size}", kind)
 
     def shuffle(self, buffer: int | None = None, seed: int | None = None, reshuffle: bool = True) -> Dataset:
         """The elements in random order: each is drawn from the next `buffer` ones (all, if None).
@@ -155,7 +179,7 @@ class Dataset:
             for k in random.permutation(len(held)):
                 yield held[k]
 
-        return Dataset(make, self._length, f"{self._text}, shuffled")
+        return Dataset(make, self._length, f"{self._text}, shuffled", self.element_type)
 
     def repeat(self, count: int | None = None) -> Dataset:
         """The elements `count` times over, or for ever; each time round they are made anew."""
@@ -172,22 +196,27 @@ class Dataset:
                     return
 
         known = None if count is None or self._length is None else count * self._length
-        return Dataset(make, known, f"{self._text}, repeated")
+        return Dataset(make, known, f"{self._text}, repeated", self.element_type)
 
     def take(self, count: int) -> Dataset:
         """The first `count` elements."""
         known = None if self._length is None else min(count, self._length)
-        return Dataset(lambda: itertools.islice(self, count), known, f"{self._text}, the first {count}")
+        _positive("the number of elements to take", count, 0)
+        text = f"{self._text}, the first {count}"
+        return Dataset(lambda: itertools.islice(self, count), known, text, self.element_type)
 
     def skip(self, count: int) -> Dataset:
         """All but the first `count` elements."""
         known = None if self._length is None else max(0, self._length - count)
-        return Dataset(lambda: itertools.islice(self, count, None), known, f"{self._text}, without {count}")
+        _positive("the number of elements to skip", count, 0)
+        text = f"{self._text}, without {count}"
+        return Dataset(lambda: itertools.islice(self, count, None), known, text, self.element_type)
 
     def prefetch(self, count: int = 1) -> Dataset:
         """The same elements, made by a thread that is up to `count` ahead."""
         _positive("the number of elements to prefetch", count)
-        return Dataset(lambda: _ahead(self, count), self._length, f"{self._text}, prefetched")
+        text = f"{self._text}, prefetched"
+        return Dataset(lambda: _ahead(self, count), self._length, text, self.element_type)
 
 
 def _ahead(source: Iterable[Any], count: int) -> Iterator[Any]:
@@ -214,7 +243,8 @@ def _ahead(source: Iterable[Any], count: int) -> Iterator[Any]:
             error = problem
         put((_DONE, error))
 
-    worker = threading.Thread(target=work, daemon=True, name="autograph prefetch")
+    context = contextvars.copy_context()  # np.errstate of the caller holds in the thread, too
+    worker = threading.Thread(target=context.run, args=(work,), daemon=True, name="autograph prefetch")
     worker.start()
     try:
         while True:
@@ -241,6 +271,87 @@ def _stacked(elements: list[Any]) -> Any:
     return tree.unflatten(structure, stack_rows(rows))
 
 
-def _positive(what: str, number: int) -> None:
-    if number < 1:
-        raise ValueError(f"{what} is {number}, but must be 1 or more")
+def _positive(what: str, number: int, least: int = 1) -> None:
+    if number < least:
+        raise ValueError(f"{what} is {number}, but must be {least} or more")
+
+
+def _mapped(path: str | os.PathLike[str], mode: Any) -> Any:
+    """The array in a file, mapped into memory where that can be."""
+    try:
+        return np.load(path, mmap_mode=mode)
+    except ValueError:  # an empty array, or one of Python objects, which np.load refuses with its own words
+        return np.load(path)
+
+
+# ---------------------------------------------------------------------------------- types of elements
+_KNOWN: dict[Type, Type] = {}  # equal types are one object, which is quick to check for
+
+
+@dataclasses.dataclass(frozen=True)
+class _Leaf:
+    """A type as a leaf of a tree of values."""
+
+    type: Type
+
+
+def _row_type(array: Any) -> _Leaf:
+    """The type of an item along the first axis."""
+    if type(array) is not np.ndarray or array.dtype.hasobject or array.dtype.kind == "V":
+        return _Leaf(OBJECT)
+    if array.ndim == 1 and array.dtype.kind in TEXTS:
+        return _Leaf(ObjectType(TEXTS[array.dtype.kind]))
+    return _Leaf(ArrayType(array.dtype.newbyteorder("=") if array.ndim == 1 else array.dtype, array.shape[1:],
+                           array.ndim == 1))  # fmt: skip
+
+
+def _tree_type(x: Any) -> Type:
+    """The type of a tree with types as leaves."""
+    if isinstance(x, _Leaf):
+        return x.type
+    if type(x) is tuple or is_namedtuple(type(x)):
+        return TupleType(tuple(map(_tree_type, x)), type(x))
+    return ObjectType(type(x))
+
+
+def _batch_type(t: Type, size: int | None) -> Type:
+    """The type of several elements, stacked."""
+    if isinstance(t, TupleType):
+        return TupleType(tuple(_batch_type(item, size) for item in t.items), t.cls)
+    if isinstance(t, ArrayType) and t.shape is not None and t.dtype.isnative and t.dtype.kind in "biufc":
+        return ArrayType(t.dtype, (size, *t.shape))
+    return t if isinstance(t, ObjectType) and t.cls in (dict, list) else OBJECT
+
+
+def _promised(source: Dataset, spec: Any) -> Dataset:
+    """The dataset, each of whose elements is checked to be as was promised."""
+    if spec is None:
+        return source
+    wanted = _spec_type(spec)
+
+    def make() -> Iterator[Any]:
+        for element in source:
+            if not describes(wanted, element):
+                found = _found(element)
+                raise TypeError(f"an element of {source!r} is {found}, but {wanted} was promised by its spec")
+            yield element
+
+    return Dataset(make, source._length, source._text, wanted)
+
+
+def _spec_type(spec: Any) -> Type:
+    """The type that a spec describes: a NumPy scalar, where it has no axes."""
+    if type(spec) is tuple or is_namedtuple(type(spec)):
+        return TupleType(tuple(map(_spec_type, spec)), type(spec))
+    if getattr(spec, "dtype", None) is None or not hasattr(spec, "shape"):
+        raise TypeError(
+            f"the spec of elements is a TensorSpec with a dtype, or a tuple of these, not {spec!r}"
+        )
+    return ArrayType(np.dtype(spec.dtype), spec.shape, spec.shape == ())
+
+
+def _found(element: Any) -> str:
+    if type(element) is tuple:
+        return f"({', '.join(map(_found, element))})"
+    dtype, name = getattr(element, "dtype", None), type(element).__name__
+    return name if dtype is None else f"{dtype}{list(np.shape(element))}"

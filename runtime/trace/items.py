@@ -341,12 +341,26 @@ def item_type(trace: Trace, x: Any) -> Type:
     if isinstance(t, ObjectType):
         if t.cls is range:
             return WEAK_INT
-        return t.item or (ObjectType(str) if t.cls is str else OBJECT)
+        return t.item or (ObjectType(str) if t.cls is str else _typed_elements(trace, x))
     if isinstance(t, StaticType) and isinstance(t.value, (tuple, range, str, bytes)):
         if isinstance(t.value, range):
             return WEAK_INT
         return _joined([StaticType(v) for v in t.value[:1000]]) if len(t.value) <= 1000 else OBJECT
     return _joined(list(t.items)) if isinstance(t, TupleType) else OBJECT
+
+
+def _typed_elements(trace: Trace, x: Any) -> Type:
+    """The type of the elements of a dataset, with a guard."""
+    if not isinstance(x, Object) or x._facts.example is None or x._facts.path is None:
+        return OBJECT
+    if not getattr(known_class(x), "elements_are_typed", False):
+        return OBJECT
+    found: Type = x._facts.example.element_type
+    path = x._facts.path / ("attr", "element_type")
+    if outside.changes(trace, path):
+        return OBJECT
+    trace.guard(path, StaticType(found), path.text)
+    return found
 
 
 def _joined(types: list[Type]) -> Type:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+import traceback
 
 import numpy as np
 import pytest
 
 import autograph as ag
 from autograph.data import Dataset
+from runtime.types import ArrayType, ObjectType, TupleType, describes
 
 X, Y = np.arange(10.0), np.arange(10) % 3
 
@@ -129,6 +131,96 @@ def test_npy_files(tmp_path):
         list(missing)
 
 
+def test_files_are_mapped_and_stay_as_they_are(tmp_path):
+    path = tmp_path / "a.npy"
+    for array in (M, M.T, M[:0], np.array(3.0), np.array(["a", "bc"])):
+        np.save(path, array)
+        (found,) = Dataset.from_npy([path])
+        assert type(found) is np.ndarray and np.array_equal(found, array)
+    np.save(path, M)
+    (found,) = Dataset.from_npy(path)
+    assert not found.flags.owndata
+    found[0] = 7
+    assert np.array_equal(np.load(path), M) and found[0].sum() == 21
+
+
+M = np.arange(12.0).reshape(4, 3)
+F8 = ArrayType(np.dtype(float), (), True)
+I8 = ArrayType(np.dtype(int), (), True)
+TYPES = [
+    (Dataset.from_arrays(X), F8),
+    (Dataset.from_arrays((X, Y)), TupleType((F8, I8))),
+    (Dataset.from_arrays(M), ArrayType(F8.dtype, (3,))),
+    (Dataset.from_arrays(M).batch(2), ArrayType(F8.dtype, (2, 3))),
+    (Dataset.from_arrays(M).batch(3), ArrayType(F8.dtype, (None, 3))),
+    (Dataset.from_arrays(M).batch(3, drop_remainder=True), ArrayType(F8.dtype, (3, 3))),
+    (Dataset.from_arrays((X, Y)).shuffle(seed=1).repeat(2).take(7).skip(1).prefetch(), TupleType((F8, I8))),
+    (Dataset.zip(Dataset.from_arrays(X), Dataset.from_arrays(M)), TupleType((F8, ArrayType(F8.dtype, (3,))))),
+    (Dataset.from_arrays(np.array(["a", "bc"])), ObjectType(np.str_)),
+    (Dataset.from_arrays({"x": X}), ObjectType(dict)),
+    (Dataset.from_arrays(X.astype(">f8")).batch(2), ArrayType(F8.dtype, (2,))),
+    (Dataset.from_arrays(np.ma.array(X)), ObjectType()),
+    (Dataset.from_generator(counting, 3), ObjectType()),
+    (Dataset.from_generator(counting, 3, spec=ag.TensorSpec((2,), int)), ArrayType(I8.dtype, (2,))),
+    (Dataset.from_arrays(X).map(lambda x: x * 2), ObjectType()),
+    (Dataset.from_arrays(X).map(lambda x: (x, x), (ag.TensorSpec((), float),) * 2), TupleType((F8, F8))),
+]
+
+
+@pytest.mark.parametrize("ds,expected", TYPES, ids=[repr(row[0]) + str(k) for k, row in enumerate(TYPES)])
+def test_types_of_elements(ds, expected):
+    assert ds.element_type == expected
+    assert all(describes(expected, element) for element in ds)
+
+
+def descend(ds, rate, w):
+    for x, y in ds:
+        error = w * x - y
+        w = w - rate * (error * x).mean()
+    return w
+
+
+START = np.float64(0.5)
+
+
+def test_loops_are_typed():
+    ds = Dataset.from_arrays((X, 2 * X)).shuffle(seed=0, reshuffle=False).batch(5)
+    f = ag.function(descend)
+    f(ds, 0.01, START)
+    inner = str(f.graph).partition("for{")[2]
+    assert "item: (float64[5], float64[5])" in inner and "object = " not in inner
+    assert repr(f(ds.take(1), 0.01, START)) == repr(descend(ds.take(1), 0.01, START)) and len(f.traces) == 1
+    other = ds.map(lambda x, y: (x.astype(np.float32), y))  # nothing is known of these: another trace
+    assert repr(f(other, 0.01, START)) == repr(descend(other, 0.01, START)) and len(f.traces) == 2
+    kept = [f(source, 0.01, START) for source in (ds, other, ds)]
+    assert len(kept) == 3 and len(f.traces) == 2
+
+
+def test_shuffles_are_reproducible():
+    def orders(seed):
+        ds = Dataset.from_arrays(np.arange(20)).shuffle(seed=seed)
+        return [[int(x) for x in ds] for _ in range(3)]
+
+    assert orders(5) == orders(5) != orders(6)
+    assert len({tuple(order) for order in orders(5)}) == 3
+    buffered = Dataset.from_arrays(np.arange(20)).shuffle(4, seed=1, reshuffle=False).repeat(2)
+    once = [int(x) for x in buffered]
+    assert once[:20] == once[20:]
+
+
+def test_errors_in_the_thread_reach_the_user_with_their_line():
+    def halved(x):
+        return 1 / (x - 3)
+
+    ds = Dataset.from_arrays(X).map(halved).prefetch(2)
+    with np.errstate(divide="raise"):
+        for f in (collect, ag.function(collect)):
+            with pytest.raises(FloatingPointError) as caught:
+                f(ds)
+            entries = traceback.extract_tb(caught.value.__traceback__)
+            assert any(entry.name == "halved" for entry in entries) and not threads()
+
+
 def threads():
     return [t for t in threading.enumerate() if t.name == "autograph prefetch"]
 
@@ -184,6 +276,9 @@ BAD = [
     (lambda: list(Dataset.from_generator(lambda: [1, (1, 2)]).batch(2)), ValueError, "in one batch"),
     (lambda: len(Dataset.from_generator(counting, 3)), TypeError, "known only when"),
     (lambda: Dataset.from_arrays(X).repeat(-1), ValueError, "-1 times"),
+    (lambda: Dataset.from_arrays(X).take(-1), ValueError, "is -1, but must be 0 or more"),
+    (lambda: list(Dataset.from_arrays(X).map(str, spec=ag.TensorSpec((), float))), TypeError, "is str, but"),
+    (lambda: Dataset.from_arrays(X).map(str, spec=3), TypeError, "is a TensorSpec with a dtype"),
 ]
 
 
