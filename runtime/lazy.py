@@ -26,15 +26,17 @@ class Lazy:
     def __init__(self, name: str, ready: Callable[[Any], object] | None = None) -> None:
         self.__name__ = name
         self._ready = ready
+        self._module: Any = None
 
     def __getattr__(self, attribute: str) -> Any:
-        module = importlib.import_module(self.__name__)
-        if self._ready is not None:
+        if self._module is None:
+            module = importlib.import_module(self.__name__)
             with _lock:  # who comes second waits until it is ready
                 if self._ready is not None:
                     self._ready(module)
                     self._ready = None
-        value = getattr(module, attribute)
+            self._module = module
+        value = getattr(self._module, attribute)
         if isinstance(value, type) or callable(value):
             self.__dict__[attribute] = value  # the next time without a detour
         return value

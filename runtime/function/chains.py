@@ -51,18 +51,57 @@ class Form:
         return [index for index, _ in self.sources] == [*range(self.given + len(self.names))]
 
 
-@dataclasses.dataclass(frozen=True)
-class Runner:
-    """What serves the calls that pass the checks of a trace.  passed: indices of the arguments it takes;
-    None: all, as canonical ones or, for any shape (`shape` None), as they were given."""
+class Shapes:
+    """Numbers for the canonical shapes of a function's calls."""
 
-    shape: Shape | None
-    checks: Checks
-    target: Callable[..., Any]
-    passed: tuple[int, ...] | None = None
+    def __init__(self) -> None:
+        self._numbers: dict[Shape, int] = {}
+
+    def number(self, shape: Shape) -> int:
+        """The number of a shape."""
+        return self._numbers.setdefault(shape, len(self._numbers))
 
 
-NO_CHECKS = Checks(0, 0, ())
+class Row:
+    """What serves the calls that pass the checks of a trace, as words in the order of `dispatch_ir.TRACE`.
+
+    shape: of the calls, None for any.  passed: indices of the arguments that the target takes; None: all, as
+    canonical ones or, for any shape, as they were given.
+    """
+
+    def __init__(
+        self,
+        shapes: Shapes,
+        shape: Shape | None,
+        checks: Checks,
+        target: Callable[..., Any],
+        passed: tuple[int, ...] | None = None,
+    ) -> None:
+        self.target, self.shape = target, shape
+        self.keep: tuple[Any, ...] = (checks, target)
+        self.words = [ir.ANY if shape is None else shapes.number(shape), checks.address, checks.count]
+        self.words += [*self._way(), *self._arguments(passed), 0]
+
+    def _way(self) -> tuple[int, int, int]:
+        """kind, target, own"""
+        code = None if self.shape is None else dispatcher.code_of(self.target)
+        if code is not None:
+            return ir.NATIVE, *code
+        return (ir.PASS if self.shape is None else ir.CALL), id(self.target), 0
+
+    def _arguments(self, passed: tuple[int, ...] | None) -> tuple[int, int, int]:
+        """passed, pass_count, names"""
+        if self.shape is None:
+            return 0, 0, 0
+        count, names = self.shape
+        if passed is None:
+            self.keep = (*self.keep, names)
+            return 0, count, id(names) if names else 0
+        if passed == tuple(range(count + len(names))):
+            return 0, len(passed), 0
+        indices = (ctypes.c_int64 * max(len(passed), 1))(*passed)
+        self.keep = (*self.keep, indices)
+        return ctypes.addressof(indices), len(passed), 0
 
 
 class Chain:
@@ -70,19 +109,19 @@ class Chain:
 
     def __init__(
         self,
-        runners: Sequence[Runner],
+        rows: Sequence[Row],
         forms: Sequence[Form],
+        shapes: Shapes,
         clock: Clock,
-        slowly: Callable[..., Any],
-        on_error: Callable[..., Any],
+        ways: tuple[Callable[..., Any], Callable[..., Any]],
     ) -> None:
-        self._keep: list[Any] = [clock]
-        self._shapes: dict[Shape, int] = {}
-        self._traces = self._words([word for runner in runners for word in self._trace(runner)])
-        form_words = self._words([word for form in forms for word in self._form(form)])
-        places = [ctypes.addressof(form_words), len(forms), ctypes.addressof(self._traces), len(runners)]
+        """ways: Python's way for calls that nothing serves, and what errors go through."""
+        self._keep: list[Any] = [clock, *[row.keep for row in rows]]
+        self._traces = self._words([word for row in rows for word in row.words])
+        form_words = self._words([word for form in forms for word in self._form(form, shapes)])
+        places = [ctypes.addressof(form_words), len(forms), ctypes.addressof(self._traces), len(rows)]
         root = self._words([*places, ctypes.addressof(clock)])
-        self.tuple = (root, slowly, on_error, *self._keep)
+        self.tuple = (root, *ways, *self._keep)
 
     def _words(self, values: list[int]) -> Any:
         made = (ctypes.c_int64 * max(len(values), 1))(*values)
@@ -93,42 +132,15 @@ class Chain:
         self._keep.append(value)
         return id(value)
 
-    def _shape(self, shape: Shape) -> int:
-        return self._shapes.setdefault(shape, len(self._shapes))
-
-    def _names(self, names: tuple[str, ...]) -> int:
-        return self._at(names) if names else 0
-
-    def _trace(self, runner: Runner) -> list[int]:
-        """The row of a trace, in the order of `dispatch_ir.TRACE`."""
-        self._keep.append(runner.checks.keep)
-        target, own, kind = self._at(runner.target), 0, ir.CALL
-        passed, count, names = 0, 0, 0
-        shape = ir.ANY if runner.shape is None else self._shape(runner.shape)
-        if runner.shape is None:
-            kind = ir.PASS
-        elif runner.passed is None:
-            count, names = runner.shape[0], self._names(runner.shape[1])
-        else:
-            count = len(runner.passed)
-            if runner.passed != tuple(range(runner.shape[0] + len(runner.shape[1]))):
-                passed = ctypes.addressof(self._words([*runner.passed]))
-            code = dispatcher.code_of(runner.target)
-            if code is not None:
-                (target, own), kind = code, ir.NATIVE
-        return [
-            shape, runner.checks.address, runner.checks.count, kind, target, own, passed, count, names, 0
-        ]  # fmt: skip
-
-    def _form(self, form: Form) -> list[int]:
+    def _form(self, form: Form, shapes: Shapes) -> list[int]:
         """The row of a form, in the order of `dispatch_ir.FORM`."""
         sources = 0
         if not form.straight:
             pairs = [(index, self._at(value) if index < 0 else 0) for index, value in form.sources]
             sources = ctypes.addressof(self._words([word for pair in pairs for word in pair]))
-        names = self._names(form.names)
-        return [form.given, len(form.names), names, self._shape(form.shape), len(form.sources), sources]
+        names = self._at(form.names) if form.names else 0
+        return [form.given, len(form.names), names, shapes.number(form.shape), len(form.sources), sources]
 
-    def used(self, index: int) -> int:
-        """When the trace at this place last served a call."""
-        return int(self._traces[index * len(ir.TRACE) + len(ir.TRACE) - 1])
+    def used(self) -> list[int]:
+        """When each trace last served a call."""
+        return list(self._traces[len(ir.TRACE) - 1 :: len(ir.TRACE)])

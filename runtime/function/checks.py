@@ -47,6 +47,10 @@ class Checks:
     keep: tuple[Any, ...]
 
 
+NO_CHECKS = Checks(0, 0, ())
+INEXPRESSIBLE = Checks(0, -1, ())  # kept in place of checks, so that they are not looked for again
+
+
 @dataclasses.dataclass
 class _Seen:
     """A value on the way of a guard: in a register, or an object that the checks before have made sure of."""

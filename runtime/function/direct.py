@@ -17,8 +17,8 @@ from runtime import background
 from runtime.config import settings
 from runtime.errors import GuardError
 from runtime.execute.traceback import cleaned
-from runtime.function.chains import MOST_FORMS, NO_CHECKS, Chain, Clock, Form, Runner, Shape
-from runtime.function.checks import MOST_ARGUMENTS, checks_of
+from runtime.function.chains import MOST_FORMS, Chain, Clock, Form, Row, Shape, Shapes
+from runtime.function.checks import INEXPRESSIBLE, MOST_ARGUMENTS, NO_CHECKS, checks_of
 from runtime.function.layout import Slots, twin
 from runtime.function.records import TraceRecord
 from runtime.function.signature import Binder
@@ -42,7 +42,7 @@ class Direct(Slots):
     _python: Callable[..., Any]
 
     def __init__(self) -> None:
-        self._clock = Clock()
+        self._clock, self._shapes = Clock(), Shapes()
         self._tables: tuple[Chain, list[TraceRecord]] | None = None
         self._forms: dict[tuple[int, tuple[str, ...]], Form] = {}
 
@@ -62,15 +62,16 @@ class Direct(Slots):
             self._tables, self._chain = None, ()
             self.__class__ = python
             return
-        expressed = [(record, runner) for record in records if (runner := self._runner(record)) is not None]
-        runners = [runner for _, runner in expressed]
-        for runner in runners:
-            assert runner.shape is not None
-            self._add_form(*self._own_form(runner.shape))
+        served = [record for record in records if self._row(record) is not None]
+        rows = [row for record in served if (row := record.row) is not None]
+        for row in rows:
+            assert row.shape is not None
+            self._add_form(*self._own_form(row.shape))
         if catch_all and not self.prefix and not self.keywords:
-            runners.append(Runner(None, NO_CHECKS, self._python))
-        chain = Chain(runners, [*self._forms.values()], self._clock, python.__call__, _on_error)
-        self._chain, self._tables = chain.tuple, (chain, [record for record, _ in expressed])
+            rows.append(Row(self._shapes, None, NO_CHECKS, self._python))
+        ways = python.__call__, _on_error
+        chain = Chain(rows, [*self._forms.values()], self._shapes, self._clock, ways)
+        self._chain, self._tables = chain.tuple, (chain, served)
         if cls is not other:
             self._vectorcall = dispatcher.address()
             self.__class__ = other
@@ -79,23 +80,26 @@ class Direct(Slots):
         """Tell the records what the tables know: when each was last used."""
         if self._tables is not None:
             chain, records = self._tables
-            for k, record in enumerate(records):
-                record.used = max(record.used, chain.used(k))
+            for record, used in zip(records, chain.used(), strict=False):
+                record.used = max(record.used, used)
 
-    def _runner(self, record: TraceRecord) -> Runner | None:
+    def _row(self, record: TraceRecord) -> Row | None:
         """How the dispatcher runs a trace; None where it can't say when it may."""
-        signature = record.signature
         concrete = record.concrete
-        if record.checks is None:
-            guards = record.guards if concrete is None else concrete.guards
-            record.checks = checks_of(signature, guards) or NO_CHECKS
-        if record.checks is NO_CHECKS and (signature.types or record.guards or concrete is not None):
-            return None
-        shape = len(signature.positional), signature.keyword_names
-        if concrete is None:
-            return Runner(shape, record.checks, self._python)
-        passed = tuple(i for i, t in enumerate(signature.types) if not isinstance(t, StaticType))
-        return Runner(shape, record.checks, concrete.executable, passed)
+        target = self._python if concrete is None else concrete.executable
+        if record.row is None or record.row.target is not target:
+            signature = record.signature
+            if record.checks is None:
+                guards = record.guards if concrete is None else concrete.guards
+                record.checks = checks_of(signature, guards) or INEXPRESSIBLE
+            if record.checks is not INEXPRESSIBLE:
+                shape = len(signature.positional), signature.keyword_names
+                types = enumerate(signature.types)
+                passed = tuple(i for i, t in types if not isinstance(t, StaticType))
+                record.row = Row(
+                    self._shapes, shape, record.checks, target, None if concrete is None else passed
+                )
+        return record.row
 
     # ------------------------------------------------------------------ ways to write a call
     def _own_form(self, shape: Shape) -> tuple[int, tuple[str, ...]]:

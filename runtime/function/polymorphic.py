@@ -90,7 +90,9 @@ def call_plainly(function: Callable[..., Any], args: tuple[Any, ...], kwargs: di
     return function(*args, **kwargs)
 
 
-def _swap(function: weakref.ref[PolymorphicFunction[..., Any]], entry: Entry, run: Callable[..., Any]) -> None:
+def _swap(
+    function: weakref.ref[PolymorphicFunction[..., Any]], entry: Entry, run: Callable[..., Any]
+) -> None:
     """Let a trace be run by `run` from now on; any thread may say so."""
     entry.__globals__["run"] = run  # type: ignore[attr-defined]
     alive = function()

@@ -12,6 +12,7 @@ from typing import Any
 
 from runtime.errors import Span
 from runtime.function.accounts import Change, bytes_of, holds
+from runtime.function.chains import Row
 from runtime.function.checks import Checks
 from runtime.function.concrete import ConcreteFunction
 from runtime.function.dispatch import Entry
@@ -29,7 +30,7 @@ class TraceRecord:
     signature: what it serves.  reason: why it was made; changes: what differed from the trace before.
     seconds: what making it took.  given: the specs in lists and dicts that it was asked for with.
     guards: of a signature that is left to Python, what was promised of lists and dicts.
-    checks: when it serves a call, for the dispatcher.
+    checks, row: when it serves a call, and how, for the dispatcher.
     concrete: the trace, or None; plain: then why not, and place: because of which line of the user's.
     """
 
@@ -47,6 +48,7 @@ class TraceRecord:
     given: str = ""
     guards: tuple[Guard, ...] = ()
     checks: Checks | None = None
+    row: Row | None = None
 
     @property
     def why(self) -> str:
