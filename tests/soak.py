@@ -110,7 +110,7 @@ def compiling_leaks(rounds: int) -> float:
             if k % 20 == 0:
                 gc.collect()
 
-    some(0, min(60, rounds))
+    some(0, min(30, rounds))
     gc.collect()
     before = resident()
     some(1000, rounds)
