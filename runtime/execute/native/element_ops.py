@@ -229,16 +229,17 @@ def _root(e: Emitter, x: Num) -> str:
 
 
 def powered(e: Emitter, kind: Scalar, exponent: int) -> Lowered:
-    """An integer to a power that is known, wrapping around as NumPy's products do."""
+    """A number to a power that is known, by multiplying; integers wrap around as NumPy's do."""
+    multiply = "fmul" if kind.kind == "f" else "mul"
 
     def power(x: Num) -> str:
         t, square, found, left = e.wide(kind.llvm), x.text, "", exponent
         while left:
             if left & 1:
-                found = e.op(f"mul {t} {found}, {square}") if found else square
+                found = e.op(f"{multiply} {t} {found}, {square}") if found else square
             left >>= 1
             if left:
-                square = e.op(f"mul {t} {square}, {square}")
+                square = e.op(f"{multiply} {t} {square}, {square}")
         return found or e.splat(kind.llvm, "1")
 
     return power

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from runtime.config import settings
 from runtime.execute.native import element_ops, stencils, vector_math
 from runtime.execute.native.arrays import create, dense
 from runtime.execute.native.emit import Emitter
@@ -38,7 +39,7 @@ from runtime.execute.native.state import State
 from runtime.execute.native.ufunc_loops import inner_loop
 from runtime.execute.native.values import UNKNOWN, Arr, Lazy, Num, Val, one
 
-CLIP = getattr(np, "_core", getattr(np, "core", None)).umath.clip
+CLIP: np.ufunc = getattr(np, "_core" if hasattr(np, "_core") else "core").umath.clip
 POWERS = {2: "square", 0.5: "sqrt", 1: "positive", -1: "reciprocal"}  # what `**` does for floats
 MAX_POWER = 64  # of integers, by multiplying
 KEEP_FROM = 3  # instructions per element from which on a line is kept rather than computed twice
@@ -211,6 +212,9 @@ def power(state: State, a: Val, b: Val) -> Lazy:
         kind = kind_of(a)
         if kind.kind == "f" and b.const in POWERS:
             return apply(state, getattr(np, POWERS[b.const]), (a,))
+        if kind.kind == "f" and settings.math == "fast" and b.const in (3, 4):
+            part = as_lazy(state.e, a)
+            return combined(state, [part], kind, element_ops.powered(state.e, kind, int(b.const)), 4)
         if kind.kind in "iu" and b.scalar.kind == "i" and 0 <= b.const <= MAX_POWER:
             part = as_lazy(state.e, a)
             return combined(state, [part], kind, element_ops.powered(state.e, kind, int(b.const)), 4)
@@ -256,6 +260,11 @@ def clip(state: State, x: Val, low: Val, high: Val) -> Val:
         if all(isinstance(b, Num) and b.const is not None for b in bounds):
             return combined(state, parts, kinds[-1], element_ops.clipped(state.e, kinds[0]))
     return by_tiles(state, CLIP, kinds, parts)
+
+
+def copied(state: State, x: Val) -> Arr:
+    """`x.copy()`."""
+    return materialized(state, dataclasses.replace(as_lazy(state.e, x), plain=False))
 
 
 def cast_to(state: State, x: Val, dtype: np.dtype[Any]) -> Val:

@@ -7,11 +7,13 @@ extreme (equal zeros of two signs) or NaN is in the line, NumPy's own loop says 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from runtime.execute.native.arrays import memory
 from runtime.execute.native.kinds import Scalar, Unlowered
-from runtime.execute.native.lines import vector_bytes
+from runtime.execute.native.lines import TILE, vector_bytes
 from runtime.execute.native.state import State
 from runtime.execute.native.ufunc_loops import caller, inner_loop
 
@@ -21,6 +23,8 @@ BLOCK = 128  # elements that NumPy adds in eight running sums
 def fold(state: State, name: str, kind: Scalar, at: str, size: str) -> str:
     """The fold of `size` elements at an address."""
     e = state.e
+    if name in ("argmax", "argmin"):
+        return e.effect(f"call i64 @{_first(state, name, kind)}(ptr {at}, i64 {size}, ptr %raised)")
     if name == "sum" and kind.kind == "f":
         function = _pairwise(state, kind)
         found = e.effect(f"call {kind.llvm} @{function}(ptr {at}, i64 {size})")
@@ -33,6 +37,180 @@ def fold(state: State, name: str, kind: Scalar, at: str, size: str) -> str:
         function = _integers(state, name, kind)
     found = e.effect(f"call {memory(kind)} @{function}(ptr {at}, i64 {size}, ptr %raised)")
     return e.effect(f"icmp ne i8 {found}, 0") if kind.kind == "b" else found
+
+
+def _first(state: State, name: str, kind: Scalar) -> str:
+    """The first index of an extreme, or of NaN."""
+    t, function = memory(kind), f"{name}_{kind.dtype.num}"
+    if function in state.e.helpers:
+        return function
+    extreme = _extreme(state, name[3:], kind) if kind.kind == "f" else _integers(state, name[3:], kind)
+    lanes = vector_bytes() // kind.dtype.itemsize
+    v, mask, bits = f"<{lanes} x {t}>", f"<{lanes} x i1>", f"i{lanes}"
+    state.e.declare(f"declare {bits} @llvm.cttz.{bits}({bits}, i1)")
+
+    def same(new: str, x: str, wide: str, best: str, boolean: str) -> str:
+        if kind.kind != "f":
+            return f"  {new} = icmp eq {wide} {x}, {best}"
+        return f"""  {new}e = fcmp oeq {wide} {x}, {best}
+  {new}n = fcmp uno {wide} {x}, {x}
+  {new} = or {boolean} {new}e, {new}n"""
+
+    body = f"""start:
+  %best = call {t} @{extreme}(ptr %p, i64 %n, ptr %raised)
+  %best0 = insertelement {v} poison, {t} %best, i32 0
+  %every = shufflevector {v} %best0, {v} poison, <{lanes} x i32> zeroinitializer
+  %whole = and i64 %n, {-lanes}
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %start ], [ %i1, %on ]
+  %more = icmp slt i64 %i, %whole
+  br i1 %more, label %go, label %rest
+go:
+  %at = getelementptr {t}, ptr %p, i64 %i
+  %x = load {v}, ptr %at, align 1
+{same("%m", "%x", v, "%every", mask)}
+  %set = bitcast {mask} %m to {bits}
+  %none = icmp eq {bits} %set, 0
+  br i1 %none, label %on, label %here
+on:
+  %i1 = add i64 %i, {lanes}
+  br label %loop
+here:
+  %lane = call {bits} @llvm.cttz.{bits}({bits} %set, i1 true)
+  %lane64 = {"zext" if lanes < 64 else "freeze"} {bits} %lane{" to i64" if lanes < 64 else ""}
+  %found = add i64 %i, %lane64
+  ret i64 %found
+rest:
+  %k = phi i64 [ %whole, %loop ], [ %k1, %left ]
+  %still = icmp slt i64 %k, %n
+  br i1 %still, label %left, label %none2
+left:
+  %atk = getelementptr {t}, ptr %p, i64 %k
+  %z = load {t}, ptr %atk, align 1
+  %k1 = add i64 %k, 1
+{same("%q", "%z", t, "%best", "i1")}
+  br i1 %q, label %out, label %rest
+out:
+  ret i64 %k
+none2:
+  ret i64 0
+"""
+    return _define(state, function, "i64", body)
+
+
+def by_tiles(state: State, name: str, kind: Scalar, size: str, tile: Callable[[str, str], str]) -> str:
+    """The fold of `size` elements that `tile` computes, some at a time: it is given their first index and the
+    one after the last, and tells where they lie."""
+    if kind.kind == "f":
+        return state.e.effect(f"fadd {kind.llvm} {_pairwise_by_tiles(state, kind, size, tile)}, 0.0")
+    e, held = state.e, memory(kind)
+    how = _step(name, kind)
+    start = _neutral(name, kind)
+    cell = e.slot(held)
+    e.line(f"store {held} {start}, ptr {cell}")
+    head, body, out = e.block("tiles"), e.block("tile"), e.block("folded")
+    before = e.here
+    e.jump(head)
+    e.start(head)
+    k = e.phi(head, "i64")
+    e.branch(e.effect(f"icmp slt i64 {k.name}, {size}"), body, out)
+    e.start(body)
+    with e.scope():
+        after = e.effect(f"add i64 {k.name}, {TILE}")
+        stop = e.effect(f"call i64 @llvm.smin.i64(i64 {after}, i64 {size})")
+        e.declare("declare i64 @llvm.smin.i64(i64, i64)")
+        at, count = tile(k.name, stop), e.effect(f"sub i64 {stop}, {k.name}")
+        found = e.effect(f"call {held} @{_integers(state, name, kind)}(ptr {at}, i64 {count}, ptr %raised)")
+        old, new = e.effect(f"load {held}, ptr {cell}"), e.name()
+        for text in _folding(how, new, old, found, held, "i1").splitlines():
+            e.line(text.strip())
+        e.line(f"store {held} {new}, ptr {cell}")
+        k.ways = [("0", before.label), (after, e.here.label)]
+        e.jump(head)
+    e.start(out)
+    value = e.effect(f"load {held}, ptr {cell}")
+    return e.effect(f"icmp ne i8 {value}, 0") if kind.kind == "b" else value
+
+
+def _pairwise_by_tiles(state: State, kind: Scalar, size: str, tile: Callable[[str, str], str]) -> str:
+    """NumPy's pairwise sum, halved until a part fits a tile; `waiting` holds what is still to be added."""
+    e, t = state.e, kind.llvm
+    name = _pairwise(state, kind)
+    sums, sizes, ready = e.slot(f"[64 x {t}]"), e.slot("[64 x i64]"), e.slot("[64 x i8]")
+
+    def place(cells: str, llvm: str, level: str) -> str:
+        return e.effect(f"getelementptr {llvm}, ptr {cells}, i64 {level}")
+
+    down, halve, leaf = e.block("down"), e.block("halve"), e.block("leaf")
+    up, parent, second, add, out = (e.block(n) for n in ("up", "parent", "second", "add", "sum"))
+    before = e.here
+    e.jump(down)
+    e.start(down)
+    count, first, level = e.phi(down, "i64"), e.phi(down, "i64"), e.phi(down, "i64")
+    e.branch(e.effect(f"icmp sgt i64 {count.name}, {TILE}"), halve, leaf)
+    e.start(halve)
+    half = e.effect(f"and i64 {e.effect(f'lshr i64 {count.name}, 1')}, -8")
+    e.line(f"store i64 {e.effect(f'sub i64 {count.name}, {half}')}, ptr {place(sizes, 'i64', level.name)}")
+    e.line(f"store i8 0, ptr {place(ready, 'i8', level.name)}")
+    deeper = e.effect(f"add i64 {level.name}, 1")
+    halved = e.here.label
+    e.jump(down)
+    e.start(leaf)
+    with e.scope():
+        stop = e.effect(f"add i64 {first.name}, {count.name}")
+        at = tile(first.name, stop)
+        found = e.effect(f"call {t} @{name}(ptr {at}, i64 {count.name})")
+        ended = e.here.label
+        e.jump(up)
+    e.start(up)
+    total, height = e.phi(up, t), e.phi(up, "i64")
+    e.branch(e.effect(f"icmp eq i64 {height.name}, 0"), out, parent)
+    e.start(parent)
+    lower = e.effect(f"sub i64 {height.name}, 1")
+    done = e.effect(f"load i8, ptr {place(ready, 'i8', lower)}")
+    e.branch(e.effect(f"icmp eq i8 {done}, 0"), second, add)
+    e.start(second)
+    e.line(f"store i8 1, ptr {place(ready, 'i8', lower)}")
+    e.line(f"store {t} {total.name}, ptr {place(sums, t, lower)}")
+    rest = e.effect(f"load i64, ptr {place(sizes, 'i64', lower)}")
+    going = e.here.label
+    e.jump(down)
+    e.start(add)
+    both = e.effect(f"fadd {t} {e.effect(f'load {t}, ptr {place(sums, t, lower)}')}, {total.name}")
+    added = e.here.label
+    e.jump(up)
+    count.ways = [(size, before.label), (half, halved), (rest, going)]
+    first.ways = [("0", before.label), (first.name, halved), (stop, going)]
+    level.ways = [("0", before.label), (deeper, halved), (height.name, going)]
+    total.ways, height.ways = [(found, ended), (both, added)], [(level.name, ended), (lower, added)]
+    e.start(out)
+    return total.name
+
+
+def _step(name: str, kind: Scalar) -> str:
+    """The instruction of a fold."""
+    if kind.kind == "b":
+        return "and" if name in ("all", "min") else "or"
+    sign = "s" if kind.kind == "i" else "u"
+    return {"sum": "add", "prod": "mul", "max": f"{sign}gt", "min": f"{sign}lt"}[name]
+
+
+def _neutral(name: str, kind: Scalar) -> int:
+    """What a fold begins with."""
+    if kind.kind == "b":
+        return 1 if name in ("all", "min") else 0
+    least = -(1 << kind.bits - 1) if kind.kind == "i" else 0
+    most = (1 << kind.bits - 1) - 1 if kind.kind == "i" else -1
+    return {"sum": 0, "prod": 1, "max": least, "min": most}[name]
+
+
+def _folding(how: str, new: str, old: str, x: str, wide: str, mask: str) -> str:
+    """The text of one step."""
+    if how.endswith(("gt", "lt")):
+        test = f"  {new}c = icmp {how} {wide} {old}, {x}"
+        return f"{test}\n  {new} = select {mask} {new}c, {wide} {old}, {wide} {x}"
+    return f"  {new} = {how} {wide} {old}, {x}"
 
 
 def _define(state: State, name: str, result: str, body: str) -> str:
@@ -262,23 +440,7 @@ def _integers(state: State, name: str, kind: Scalar) -> str:
         return function
     lanes = vector_bytes() // kind.dtype.itemsize
     v, b = f"<{lanes} x {t}>", f"<{lanes} x i1>"
-    least = -(1 << kind.bits - 1) if kind.kind == "i" else 0
-    most = (1 << kind.bits - 1) - 1 if kind.kind == "i" else -1
-    sign = "s" if kind.kind == "i" else "u"
-    start = {"sum": 0, "prod": 1, "max": least, "min": most, "any": 0, "all": 1}[name]
-    if kind.kind == "b":
-        start = 1 if name in ("all", "min") else 0
-        how = "and" if name in ("all", "min") else "or"
-    else:
-        how = {"sum": "add", "prod": "mul", "max": f"{sign}gt", "min": f"{sign}lt"}[name]
-
-    def step(new: str, old: str, x: str, wide: str, mask: str) -> str:
-        if how.endswith(("gt", "lt")):
-            return (
-                f"  {new}c = icmp {how} {wide} {old}, {x}\n"
-                f"  {new} = select {mask} {new}c, {wide} {old}, {wide} {x}"
-            )
-        return f"  {new} = {how} {wide} {old}, {x}"
+    start, how = _neutral(name, kind), _step(name, kind)
 
     def normal(new: str, x: str, wide: str) -> str:
         """Bools in memory are true where they are not zero."""
@@ -293,7 +455,7 @@ def _integers(state: State, name: str, kind: Scalar) -> str:
         width //= 2
         half = ", ".join(f"i32 {k + width if k < width else k}" for k in range(lanes))
         tree.append(f"  %h{width} = shufflevector {v} {current}, {v} poison, <{lanes} x i32> <{half}>")
-        tree.append(step(f"%f{width}", current, f"%h{width}", v, b))
+        tree.append(_folding(how, f"%f{width}", current, f"%h{width}", v, b))
         current = f"%f{width}"
     newline = "\n"
     body = f"""start:
@@ -308,7 +470,7 @@ go:
   %at = getelementptr {t}, ptr %p, i64 %i
   %x = load {v}, ptr %at, align 1
 {normal("%y", "%x", v)}
-{step("%m1", "%m", "%y", v, b)}
+{_folding(how, "%m1", "%m", "%y", v, b)}
   %i1 = add i64 %i, {lanes}
   br label %loop
 joined:
@@ -324,7 +486,7 @@ left:
   %atk = getelementptr {t}, ptr %p, i64 %k
   %z = load {t}, ptr %atk, align 1
 {normal("%zz", "%z", t)}
-{step("%r1", "%r", "%zz", t, "i1")}
+{_folding(how, "%r1", "%r", "%zz", t, "i1")}
   %k1 = add i64 %k, 1
   br label %rest
 ended:

@@ -9,6 +9,7 @@ one are not lowered.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -29,7 +30,9 @@ from runtime.execute.native.elementwise import (
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.kinds import FLOAT64, Scalar, Unlowered, literal, numpy_scalar
 from runtime.execute.native.lines import (
+    TILE,
     Kept,
+    Room,
     counted,
     inner_indices,
     line,
@@ -37,12 +40,15 @@ from runtime.execute.native.lines import (
     put_at,
     row_parts,
     spread,
+    untagged,
+    vectors,
     width,
 )
 from runtime.execute.native.state import State
 from runtime.execute.native.values import Arr, Lazy, Num, Static, Tup, Val, one
 
-BOOL, LONG, ULONG = (numpy_scalar(np.dtype(t)) for t in (np.bool_, np.int64, np.uint64))
+BOOL, LONG, ULONG, BYTE = (numpy_scalar(np.dtype(t)) for t in (np.bool_, np.int64, np.uint64, np.uint8))
+SHORT = 2048  # elements of a line that is kept in memory as a whole to be added up
 EXACT_SINGLE = 1 << 24
 EXACT_MEAN = 1 << 21
 OPTIONS = {"axis", "keepdims", "dtype", "ddof", "correction"}
@@ -74,7 +80,7 @@ def reduce(state: State, name: str, args: Sequence[Val], keywords: Mapping[str, 
         given["axis"] = args[1]
     elif len(args) != 1:
         raise Unlowered(f"np.{name} with options by position")
-    if not set(given) <= OPTIONS:
+    if not set(given) <= OPTIONS or (name in ("argmax", "argmin") and "dtype" in given):
         raise Unlowered(f"np.{name} with options")
     x = as_lazy(state.e, args[0])
     axes = _axes(given.get("axis"), len(x.dims))
@@ -82,6 +88,16 @@ def reduce(state: State, name: str, args: Sequence[Val], keywords: Mapping[str, 
         _constant(given.get("keepdims"), False),
         _constant(given.get("ddof", given.get("correction")), 0),
     )
+    if name == "linalg.norm":
+        if "axis" not in keywords or len(axes) != 1 or x.kind.kind != "f":
+            raise Unlowered("np.linalg.norm that is no sum along an axis")  # NumPy asks BLAS for it
+        x = worth_keeping(state, x)
+        squares = apply(state, np.multiply, (x, x))
+        rest = {k: v for k, v in keywords.items() if k in ("axis", "keepdims")}
+        total = reduce(state, "sum", [squares], rest, lazily)
+        if len(rest) != len(keywords) or not isinstance(total, (Arr, Lazy)):
+            raise Unlowered("np.linalg.norm with options")
+        return apply(state, np.sqrt, (total,))
     x = _typed(state, name, x, given.get("dtype"), axes)
     _check_layout(state.e, x)
     if not axes or type(keep) is not bool or type(freedom) is not int:
@@ -141,7 +157,9 @@ def _exact_double(e: Emitter, name: str, x: Lazy, axes: Sequence[int]) -> Scalar
 def _typed(state: State, name: str, x: Lazy, dtype: Val | None, axes: Sequence[int]) -> Lazy:
     """The operand in the dtype that the reduction computes in."""
     kind = x.kind
-    if name in ("sum", "prod") and kind.kind in "biu":
+    if name in ("argmax", "argmin"):
+        kind = BYTE if kind.kind == "b" else kind
+    elif name in ("sum", "prod") and kind.kind in "biu":
         kind = ULONG if kind.kind == "u" else LONG
     elif name in ("any", "all"):
         e, source = state.e, x
@@ -216,12 +234,16 @@ class Reduced:
     def __init__(self, name: str, source: Lazy, finish: Finish) -> None:
         self.name, self.source, self.finish = name, source, finish
         self.itemsize = source.kind.dtype.itemsize
-        held = source.parts[-1] if source.parts else None
+        held, last = source.held, source.parts[-1] if source.parts else None
         unit = source.plain and source.leaves[0].strides[-1] == str(self.itemsize)
         self.row_of: Kept | None = None
+        self.tile: Room | None = None
         self.own = False
-        if source.held is not None and source.held is held:
-            self.row_of = source.held
+        long = not source.dims[-1].isdigit() or int(source.dims[-1]) > SHORT
+        if isinstance(held, Kept) and last is held:
+            self.row_of = held
+        elif not unit and long and name[:3] != "arg" and (source.kind.kind != "f" or name == "sum"):
+            self.tile = Room(source.kind, str(TILE))
         elif not unit:
             self.row_of, self.own = Kept(source), True
         self.value = ""
@@ -230,10 +252,20 @@ class Reduced:
         """Find room for the line, before any loop."""
         if self.own and self.row_of is not None:
             self.row_of.reserve(state)
+        if self.tile is not None:
+            self.tile.reserve(state)
+            for part in self.source.parts:
+                part.reserve(state)
 
     def prepare(self, state: State, outer: Sequence[str], start: str, stop: str) -> None:
         """Reduce the line."""
         e = state.e
+        if self.tile is not None:
+            tile = functools.partial(self.tiled, state, outer)
+            self.value = self.finish(
+                folds.by_tiles(state, self.name, self.source.kind, self.source.dims[-1], tile)
+            )
+            return
         if self.row_of is None:
             at = located(e, self.source.leaves[0], [*inner_indices(self.source, outer), "0"])
         else:
@@ -242,11 +274,27 @@ class Reduced:
             at = self.row_of.room.at
         self.value = self.finish(folds.fold(state, self.name, self.source.kind, at, self.source.dims[-1]))
 
+    def tiled(self, state: State, outer: Sequence[str], start: str, stop: str) -> str:
+        """The address of the line's elements from start to stop, which are computed."""
+        e, source, room = state.e, self.source, self.tile
+        assert room is not None
+        own, row = inner_indices(source, outer), room.array(e, start)
+        for part in source.parts:
+            if not part.row:
+                part.prepare(state, own, start, stop)
+
+        def body(k: str) -> None:
+            value = source.element([*own, k])
+            untagged(e, lambda: put_at(e, row, [k], value))
+
+        vectors(e, start, stop, width(source), body)
+        return room.at
+
 
 def _folded(state: State, name: str, x: Lazy, finish: Finish = lambda value: value) -> tuple[Lazy, Reduced]:
     """Lines reduced to one element each."""
     e, part = state.e, Reduced(name, x, finish)
-    kind = BOOL if name in ("any", "all") else x.kind
+    kind = BOOL if name in ("any", "all") else LONG if name in ("argmax", "argmin") else x.kind
     made = Lazy(
         kind, (*x.dims[:-1], "1"), lambda _: one(kind, e.splat(kind.llvm, part.value)), x.leaves,
         parts=(*row_parts(x), part), cost=0,
@@ -337,6 +385,8 @@ def _across(state: State, name: str, x: Lazy, axis: int, keep: bool, freedom: in
         total = _across(state, "sum", x, axis, keep, 0)
         _divided(state, total, _count(e, x.dims[axis], kind), False)
         return total
+    if name not in STEP:
+        raise Unlowered(f"np.{name} across lines")
     inner = "1"
     for n in x.dims[axis + 1 :]:
         inner = times(e, inner, n)

@@ -74,6 +74,7 @@ MANTISSA, BIAS = {64: 52, 32: 23}, {64: 1023, 32: 127}
 MAGIC = {64: 6755399441055744.0, 32: 12582912.0}  # adding it rounds to a whole number
 EXP_LIMIT, EXPM1_LIMIT, EXP2_LIMIT = {64: 745.0, 32: 103.0}, {64: 700.0, 32: 86.0}, {64: 1074.0, 32: 149.0}
 ANGLE_LIMIT = {64: 2.0**29, 32: 4096.0}
+UNDERFLOW = 16  # its flag
 TANH_LIMIT = {64: 22.0, 32: 10.0}
 
 
@@ -188,6 +189,19 @@ class Lanes:
         size = self.i("and", self.pattern(x), self.ci((1 << self.bits - 1) - 1))
         return self.itest("sgt", size, self.ci(bit_pattern(limit, self.bits)))
 
+    def any(self, test: str) -> str:
+        """Whether a test holds in any lane."""
+        if self.e.lanes == 1:
+            return test
+        return self.e.call("i1", f"llvm.vector.reduce.or.v{self.e.lanes}i1", (self.mask, test))
+
+    def above(self, x: str, limit: float) -> str:
+        """Whether x is greater than the limit, or NaN."""
+        pattern = self.pattern(x)
+        high = self.itest("sgt", pattern, self.ci(bit_pattern(limit, self.bits)))
+        nan = self.itest("ugt", pattern, self.ci(bit_pattern(float("-inf"), self.bits)))
+        return self.e.op(f"or {self.mask} {high}, {nan}")
+
     def unusual(self, x: str) -> str:
         """Whether x is anything but a positive, normal, finite number."""
         least = bit_pattern(float(np.finfo(f"f{self.bits // 8}").tiny), self.bits)
@@ -205,9 +219,22 @@ def _reduced_exp(v: Lanes, x: str) -> tuple[str, str, str]:
 
 
 def exp(v: Lanes, x: str) -> str:
-    """exp(x) for |x| <= EXP_LIMIT."""
-    p, k, ki = _reduced_exp(v, x)
-    return v.scaled(v.add(p, v.c(1.0)), k, ki)
+    """exp(x) for x <= EXP_LIMIT; what is far below gives 0.
+
+    Processors take long over results that are too small, so those are not computed; their flag is noted.
+    """
+    e = v.e
+    far = v.test("olt", x, v.c(-EXP_LIMIT[v.bits] - 1))
+    noted, going = e.block("tiny"), e.block("going")
+    e.branch(v.any(far), noted, going)
+    e.start(noted)
+    with e.scope():
+        before = e.effect("load i32, ptr %raised")
+        e.line(f"store i32 {e.effect(f'or i32 {before}, {UNDERFLOW}')}, ptr %raised")
+        e.jump(going)
+    e.start(going)
+    p, k, ki = _reduced_exp(v, v.where(far, v.c(0.0), x))
+    return v.where(far, v.c(0.0), v.scaled(v.add(p, v.c(1.0)), k, ki))
 
 
 def exp2(v: Lanes, x: str) -> str:
@@ -389,7 +416,7 @@ def _nan(v: Lanes, x: str) -> str:
 
 Function = Callable[[Lanes, str], str]
 FUNCTIONS: dict[str, tuple[Function, Function]] = {  # name: (the function, where it is not good)
-    "exp": (exp, _outside(EXP_LIMIT)),
+    "exp": (exp, lambda v, x: v.above(x, EXP_LIMIT[v.bits])),
     "exp2": (exp2, _outside(EXP2_LIMIT)),
     "expm1": (expm1, _outside(EXPM1_LIMIT)),
     "log": (log, _no_logarithm),
@@ -418,9 +445,7 @@ def compute(state: State, name: str, kind: Scalar, x: str) -> str:
     e = state.e
     function, unusual = FUNCTIONS[name]
     v = Lanes(e, kind)
-    special = unusual(v, x)
-    if e.lanes > 1:
-        special = e.call("i1", f"llvm.vector.reduce.or.v{e.lanes}i1", (v.mask, special))
+    special = v.any(unusual(v, x))
     rare, usual, out = e.block("rare"), e.block("usual"), e.block("both")
     phi = e.phi(out, v.type)
     e.line(f"br i1 {special}, label %{rare.label}, label %{usual.label}, !prof !0")

@@ -19,7 +19,20 @@ from runtime.types import ArrayType
 
 IN_PLACE = {f"i{op.rstrip('_')}": op for op in UFUNCS}
 UNARY = ("neg", "pos", "invert", "abs")
-REDUCTIONS = ("sum", "mean", "max", "min", "prod", "any", "all", "var", "std")
+REDUCTIONS = (
+    "sum",
+    "mean",
+    "max",
+    "min",
+    "prod",
+    "any",
+    "all",
+    "var",
+    "std",
+    "argmax",
+    "argmin",
+    "linalg.norm",
+)
 CHEAP = 2  # instructions that may be carried out again in another place
 _DEAR = 10  # what a function that is no arithmetic counts for
 _ARITHMETIC = ("add", "sub", "mul", "neg", "pos", "abs", "and_", "or_", "xor", "invert", *(

@@ -14,9 +14,9 @@ import numpy as np
 
 UNARY = (
     "np.exp", "np.log", "np.sin", "np.cos", "np.tanh", "np.expm1", "np.log1p", "np.exp2", "np.log2",
-    "np.log10", "np.sqrt", "np.abs", "np.sign", "np.floor", "np.ceil", "np.trunc", "np.rint", "-", "np.square",
-    "np.reciprocal", "np.arctan", "np.sinh", "np.cbrt", "np.isnan", "np.isfinite", "np.isinf", "np.signbit",
-    "np.logical_not", "np.negative", "np.positive", "np.arcsinh",
+    "np.log10", "np.sqrt", "np.abs", "np.sign", "np.floor", "np.ceil", "np.trunc", "np.rint", "-",
+    "np.square", "np.reciprocal", "np.arctan", "np.sinh", "np.cbrt", "np.isnan", "np.isfinite", "np.isinf",
+    "np.signbit", "np.logical_not", "np.negative", "np.positive", "np.arcsinh",
 )  # fmt: skip
 INTEGER = ("np.abs", "np.sign", "-", "np.square", "np.invert", "np.logical_not", "np.positive")
 BINARY = ("+", "-", "*", "/", "+", "-", "*", "//", "%", "**")

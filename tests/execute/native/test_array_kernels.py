@@ -230,3 +230,45 @@ def test_special_floats() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         both(floor, [(SPECIAL[::-1], SPECIAL)], all="ignore", lowered=False)
+
+
+def places(x):
+    return np.argmax(x), np.argmin(x), x.argmax(axis=1), np.argmin(x, axis=-1), np.argmax(x > 1, axis=1)
+
+
+def lengths(x):
+    return (
+        np.linalg.norm(x, axis=1),
+        x / np.linalg.norm(x, axis=1, keepdims=True),
+        np.linalg.norm(x * 2, axis=0),
+    )
+
+
+def test_places_of_extremes_and_lengths() -> None:
+    for dtype in ("f8", "f4", "i8", "i2", "u1"):
+        for shape in ((3, 4), (5, 64), (2, 129), (1, 1)):
+            x = RNG.integers(-3, 3, shape) if dtype[0] != "u" else RNG.integers(0, 9, shape)
+            both(places, [(x.astype(dtype),), (x.astype(dtype)[:, ::-1].copy(),)])
+    x = RNG.standard_normal((4, 70))
+    x[1, 66] = x[2, 3] = x[2, 30] = np.nan
+    both(places, [(x,), (np.zeros((2, 20)),), (np.full((2, 20), np.nan),), (np.full((3, 20), -np.inf),)])
+    for shape in ((3, 4), (5, 300), (2, 5000)):
+        both(lengths, [(RNG.standard_normal(shape),)])
+
+
+def sums(a, b, i):
+    return (a * b).sum(), np.sum(a - b), (i > 3).sum(), np.any(a > 9), np.max(i * 2), np.mean(a * a, axis=-1)
+
+
+def test_long_lines_are_added_up_as_they_are_computed() -> None:
+    for n in (2049, 4096, 5000, 100_001):
+        for dtype in ("f8", "f4"):
+            a, b = (RNG.standard_normal(n).astype(dtype) for _ in range(2))
+            both(
+                sums,
+                [
+                    (a, b, RNG.integers(0, 9, n)),
+                    (a[:-3], b[:-3], RNG.integers(0, 9, n)),
+                    (a[1:6], b[1:6], RNG.integers(0, 9, 5)),
+                ],
+            )
