@@ -17,9 +17,10 @@ import numpy as np
 from runtime.execute.native.abi import HEAD, SIZES_AT
 from runtime.execute.native.emit import Block, Emitter
 from runtime.execute.native.kinds import PYTHON_INT, Scalar, Unlowered, numpy_scalar
+from runtime.execute.native.ranges import SIZE
 from runtime.execute.native.scalars import binary, index, stored
 from runtime.execute.native.state import State, numbers
-from runtime.execute.native.values import Arr, Cut, Num, Static, Tup, Val, one, opaque
+from runtime.execute.native.values import UNKNOWN, Arr, Cut, Num, Static, Tup, Val, one, opaque, span_of
 
 
 # ----------------------------------------------------------------------------------------- addresses
@@ -84,8 +85,12 @@ def checked_index(e: Emitter, i: Num, size: str) -> str:
             at = e.op(f"add i64 {size}, {int(i.const)}")
         e.bail_if(e.op(f"icmp uge i64 {at}, {size}"))
         return at
-    negative = e.op(f"icmp slt i64 {at}, 0")
-    at = e.select(negative, "i64", e.op(f"add i64 {at}, {size}"), at)
+    low, high = span_of(i) if len(i.members) == 1 else (-1, 1 << 62)
+    if low >= 0 and size.isdigit() and high < int(size):
+        return at
+    if low < 0:
+        negative = e.op(f"icmp slt i64 {at}, 0")
+        at = e.select(negative, "i64", e.op(f"add i64 {at}, {size}"), at)
     e.bail_if(e.op(f"icmp uge i64 {at}, {size}"))
     return at
 
@@ -159,7 +164,7 @@ def located(e: Emitter, a: Arr, key: Val) -> Arr:
         if len(rests) > 1 or missing < 1:
             raise Unlowered("an ellipsis in a key")
         parts[rests[0] : rests[0] + 1] = [Cut(None, None, None)] * missing
-    offset, dims, strides, axis = "0", [], [], 0
+    offset, dims, strides, axis, column = "0", [], [], 0, "0"
     for part in parts:
         if isinstance(part, Static) and part.value is None:
             dims.append("1")
@@ -169,7 +174,9 @@ def located(e: Emitter, a: Arr, key: Val) -> Arr:
             raise Unlowered("a key with more items than axes")
         size, stride = a.dims[axis], a.strides[axis]
         axis += 1
-        if isinstance(part, Num):
+        if isinstance(part, Num) and axis == len(a.dims) and stride == str(a.dtype.itemsize):
+            column = checked_index(e, part, size)
+        elif isinstance(part, Num):
             offset = plus(e, offset, times(e, checked_index(e, part, size), stride))
         elif isinstance(part, Cut):
             moved, count, step = sliced(e, part, size, stride)
@@ -181,6 +188,8 @@ def located(e: Emitter, a: Arr, key: Val) -> Arr:
     dims += a.dims[axis:]
     strides += a.strides[axis:]
     at = address(e, a, offset)
+    if column != "0":
+        at = e.op(f"getelementptr {memory(a.element)}, ptr {at}, i64 {column}")
     seen = _window(a, parts)
     return Arr(a.dtype, at, tuple(dims), tuple(strides), None, a.roots, a.depth, a.site, a.age, seen)
 
@@ -206,9 +215,13 @@ def _window(a: Arr, parts: Sequence[Val]) -> tuple[str, tuple[int, ...]] | None:
 
 def item_at(state: State, a: Arr, k: str) -> Val:
     """Item number `k` along the first axis, which is in range."""
-    at = address(state.e, a, times(state.e, k, a.strides[0]))
+    if len(a.dims) == 1 and a.strides[0] == str(a.dtype.itemsize):
+        at = state.e.op(f"getelementptr {memory(a.element)}, ptr {a.data}, i64 {k}")
+    else:
+        at = address(state.e, a, times(state.e, k, a.strides[0]))
     if len(a.dims) == 1:
-        return load(state.e, a.element, at)
+        with state.e.known(place(a)):
+            return load(state.e, a.element, at)
     return Arr(a.dtype, at, a.dims[1:], a.strides[1:], None, a.roots, a.depth, a.site, a.age)
 
 
@@ -218,7 +231,16 @@ def get_item(state: State, a: Arr, key: Val) -> Val:
     whole = isinstance(key, Tup) and any(isinstance(p, Static) for p in key.items)
     if found.dims or whole:
         return found
-    return load(state.e, a.element, found.data)
+    with state.e.known(place(a)):
+        return load(state.e, a.element, found.data)
+
+
+def place(a: Arr) -> int | None:
+    """What is told to LLVM of where an array lies: 0 for arguments, the site of an array that is made once,
+    None where that is not known."""
+    if a.site is None:
+        return 0 if a.roots else None
+    return a.site if a.site != UNKNOWN and a.depth == 0 else None
 
 
 def set_item(state: State, a: Arr, key: Val, value: Val) -> None:
@@ -228,7 +250,8 @@ def set_item(state: State, a: Arr, key: Val, value: Val) -> None:
     found = located(state.e, a, key)
     state.written |= a.roots
     value = stored(state.e, value, a.element)
-    fill(state, found, value)
+    with state.e.known(place(a)):
+        fill(state, found, value)
 
 
 def fill(state: State, a: Arr, value: Num) -> None:
@@ -357,7 +380,7 @@ def size(e: Emitter, a: Arr) -> Num:
 
 def dimension(n: str) -> Num:
     """A size as a Python int."""
-    return one(PYTHON_INT, n, int(n) if n.isdigit() else None)
+    return one(PYTHON_INT, n, int(n) if n.isdigit() else None, (0, SIZE))
 
 
 def copied(state: State, a: Arr) -> Arr:

@@ -44,7 +44,20 @@ from runtime.execute.native.scalars import (
 )
 from runtime.execute.native.state import State
 from runtime.execute.native.ufunc_loops import inner_loop
-from runtime.execute.native.values import Arr, Count, Listed, Num, Rng, Static, Tup, Val, Zip, lift, one
+from runtime.execute.native.values import (
+    Arr,
+    Count,
+    Listed,
+    Num,
+    Rng,
+    Static,
+    Tup,
+    Val,
+    Zip,
+    lift,
+    one,
+    span_of,
+)
 
 CLASSES: dict[str, type] = {"b": bool, "i": int, "f": float}
 Handler = Callable[[State, list[Val], dict[str, Val]], Val]
@@ -98,18 +111,32 @@ def _round(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
 def _range(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     found = nums(args, keywords)
     texts = [index(state.e, x) for x in found]
+    span = _items_span(found)
     if len(texts) == 1:
-        return Rng("0", texts[0], "1", 1)
+        return Rng("0", texts[0], "1", 1, span)
     if len(texts) == 2:
-        return Rng(texts[0], texts[1], "1", 1)
+        return Rng(texts[0], texts[1], "1", 1, span)
     if len(texts) == 3:
         step = found[2].const
         if step == 0:
             raise Unlowered("a range of step 0")
         if step is None:
             state.e.bail_if(state.e.op(f"icmp eq i64 {texts[2]}, 0"))
-        return Rng(texts[0], texts[1], texts[2], None if step is None else int(step))
+        return Rng(texts[0], texts[1], texts[2], None if step is None else int(step), span)
     raise Unlowered("range with these arguments")
+
+
+def _items_span(found: list[Num]) -> tuple[int, int] | None:
+    """What the items of a range lie in."""
+    if any(len(x.members) != 1 for x in found):
+        return None
+    spans = [span_of(x) for x in found]
+    start, stop = ((0, 0), spans[0]) if len(spans) == 1 else spans[:2]
+    up = len(spans) < 3 or spans[2][0] > 0
+    if not up and spans[2][1] >= 0:
+        return None
+    low, high = (start[0], stop[1] - 1) if up else (stop[0] + 1, start[1])
+    return (low, high) if -(1 << 63) <= low <= high < 1 << 63 else None
 
 
 def _len(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:

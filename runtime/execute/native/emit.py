@@ -15,6 +15,7 @@ from runtime.execute.native.kinds import Unlowered
 
 TRUE, FALSE = "true", "false"
 LIMIT = 200_000  # names, those of attempts that were rolled back included
+PLACES = 1_000_000  # the number of the first metadata about places
 FLAGS = 1 | 4 | 8 | 16  # invalid, division by zero, overflow, underflow
 
 
@@ -94,6 +95,7 @@ class Emitter:
         self.version = 0
         self.tags = ("", "")
         self.metadata: list[str] = []
+        self.places: dict[int, int] = {}
         self.lanes = 1
         self.along = ""
         self.mask = self.last = ""
@@ -267,7 +269,8 @@ class Emitter:
             self.end("br label %bail")
             return
         following = self.block("go")
-        weights = "" if likely else ", !prof !0"
+        # unpredictable: the parts of the condition are not to become branches of their own
+        weights = "" if likely else ", !prof !0, !unpredictable !{}"
         self.line(f"br i1 {condition}, label %bail, label %{following.label}{weights}")
         self.here.closed = True
         self.start(following)
@@ -292,6 +295,27 @@ class Emitter:
         if key not in self.memo:
             self.memo[key] = self.effect(text + self.tags[0])
         return self.memo[key]
+
+    @contextlib.contextmanager
+    def known(self, place: int | None) -> Iterator[None]:
+        """Accesses to an array in one of the places that share no memory; None is anywhere."""
+        before = self.tags
+        if place is not None and before == ("", ""):
+            k = self.places.setdefault(place, len(self.places))
+            tag = f", !alias.scope !{PLACES + 3 * k}, !noalias !{PLACES + 3 * k + 1}"
+            self.tags = (tag, tag)
+        yield
+        self.tags = before
+
+    def described(self) -> list[str]:
+        """The metadata of the places: each apart from all others."""
+        numbers = [PLACES + 3 * k for k in self.places.values()]
+        lines = [f"!{PLACES - 1} = distinct !{{!{PLACES - 1}}}"] if numbers else []
+        for n in numbers:
+            others = ", ".join(f"!{m + 2}" for m in numbers if m != n)
+            scope = f"!{n + 2} = distinct !{{!{n + 2}, !{PLACES - 1}}}"
+            lines += [f"!{n} = !{{!{n + 2}}}", f"!{n + 1} = !{{{others}}}", scope]
+        return lines
 
     def scopes(self) -> int:
         """Two new alias scopes: the number of the first list of scopes, the second follows."""

@@ -6,9 +6,10 @@ Python int would grow, in just the cases that bail out here.
 
 from __future__ import annotations
 
+from runtime.execute.native import ranges
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.kinds import Unlowered
-from runtime.execute.native.values import Num, one
+from runtime.execute.native.values import Num, one, span_of
 
 _NAMES = {"add": "add", "sub": "sub", "mul": "mul"}
 _ORDER = {"lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
@@ -24,6 +25,14 @@ def checked(e: Emitter, op: str, x: Num, y: Num) -> Num:
             return one(kind, str(value), value)
     sign = "s" if kind.kind == "i" else "u"
     llvm = kind.llvm
+    span = ranges.OF_OPERATOR[op](span_of(x), span_of(y))
+    if span is not None and ranges.inside(span, kind):
+        text = e.op(f"{_NAMES[op]} n{sign}w {llvm} {x.text}, {y.text}")
+        return one(kind, text, span=span)
+    limited = None if sign == "u" else beyond(e, op, x, y)
+    if limited is not None:
+        e.defer_if(limited)
+        return one(kind, e.op(f"{_NAMES[op]} {llvm} {x.text}, {y.text}"))
     function = f"llvm.{sign}{_NAMES[op]}.with.overflow.{llvm}"
     e.declare(f"declare {{ {llvm}, i1 }} @{function}({llvm}, {llvm})")
     both = e.op(f"call {{ {llvm}, i1 }} @{function}({llvm} {x.text}, {llvm} {y.text})")
@@ -32,13 +41,32 @@ def checked(e: Emitter, op: str, x: Num, y: Num) -> Num:
     return one(kind, value_text)
 
 
+def beyond(e: Emitter, op: str, x: Num, y: Num) -> str | None:
+    """Whether the result is beyond the range, as a comparison of the operand that is no constant; a
+    processor computes it beside the result.  None where neither is a positive constant."""
+    if x.const is not None and op != "sub":
+        x, y = y, x
+    if y.const is None or y.const <= 0 or (op == "mul" and y.const < 2):
+        return None
+    llvm, c = x.llvm, int(y.const)
+    least, most = ranges.whole(x.scalar)
+    if op == "add":
+        return e.op(f"icmp sgt {llvm} {x.text}, {most - c}")
+    if op == "sub":
+        return e.op(f"icmp slt {llvm} {x.text}, {least + c}")
+    limit = most // c
+    return e.op(f"icmp ugt {llvm} {e.op(f'add {llvm} {x.text}, {limit}')}, {2 * limit}")
+
+
 def guard_divisor(e: Emitter, x: Num, y: Num) -> None:
     """Leave to the plan for a divisor 0, and for the least integer divided by -1."""
     llvm = y.llvm
     if y.const is not None and y.const not in (0, -1):
         return
-    e.bail_if(e.op(f"icmp eq {llvm} {y.text}, 0"))
-    if x.scalar.kind == "i":
+    a, b = span_of(x), span_of(y)
+    if b[0] <= 0 <= b[1]:
+        e.bail_if(e.op(f"icmp eq {llvm} {y.text}, 0"))
+    if x.scalar.kind == "i" and b[0] <= -1 <= b[1] and a[0] == ranges.whole(x.scalar)[0]:
         least = e.op(f"icmp eq {llvm} {x.text}, {-(1 << (x.scalar.bits - 1))}")
         e.bail_if(e.both(least, e.op(f"icmp eq {llvm} {y.text}, -1")))
 
@@ -55,13 +83,15 @@ def floor_div(e: Emitter, x: Num, y: Num) -> Num:
     guard_divisor(e, x, y)
     kind, llvm = x.scalar, x.llvm
     d = divisor(e, y)
-    if kind.kind == "u":
-        return one(kind, e.op(f"udiv {llvm} {x.text}, {d}"))
+    a, b = span_of(x), span_of(y)
+    span = ranges.divided(a, b) if kind.kind == "i" else None
+    if kind.kind == "u" or (a[0] >= 0 and b[0] > 0):
+        return one(kind, e.op(f"udiv {llvm} {x.text}, {d}"), span=span)
     if y.const is not None and y.const > 0 and y.const & (y.const - 1) == 0:
-        return one(kind, e.op(f"ashr {llvm} {x.text}, {int(y.const).bit_length() - 1}"))
+        return one(kind, e.op(f"ashr {llvm} {x.text}, {int(y.const).bit_length() - 1}"), span=span)
     quotient = e.op(f"sdiv {llvm} {x.text}, {d}")
     down = crossing(e, x, d)
-    return one(kind, e.op(f"add {llvm} {quotient}, {e.op(f'sext i1 {down} to {llvm}')}"))
+    return one(kind, e.op(f"add {llvm} {quotient}, {e.op(f'sext i1 {down} to {llvm}')}"), span=span)
 
 
 def crossing(e: Emitter, x: Num, d: str) -> str:
@@ -77,13 +107,17 @@ def floor_mod(e: Emitter, x: Num, y: Num) -> Num:
     guard_divisor(e, x, y)
     kind, llvm = x.scalar, x.llvm
     d = divisor(e, y)
-    if kind.kind == "u":
-        return one(kind, e.op(f"urem {llvm} {x.text}, {d}"))
+    a, b = span_of(x), span_of(y)
+    span = ranges.remaining(a, b) if kind.kind == "i" else None
+    if kind.kind == "i" and span == a and b[0] > a[1] >= a[0] >= 0:
+        return x
+    if kind.kind == "u" or (a[0] >= 0 and b[0] > 0):
+        return one(kind, e.op(f"urem {llvm} {x.text}, {d}"), span=span)
     if y.const is not None and y.const > 0 and y.const & (y.const - 1) == 0:
-        return one(kind, e.op(f"and {llvm} {x.text}, {y.const - 1}"))
+        return one(kind, e.op(f"and {llvm} {x.text}, {y.const - 1}"), span=span)
     rest = e.op(f"srem {llvm} {x.text}, {d}")
     more = e.select(crossing(e, x, d), llvm, d, "0")
-    return one(kind, e.op(f"add {llvm} {rest}, {more}"))
+    return one(kind, e.op(f"add {llvm} {rest}, {more}"), span=span)
 
 
 def shift(e: Emitter, op: str, x: Num, y: Num) -> Num:
@@ -95,7 +129,8 @@ def shift(e: Emitter, op: str, x: Num, y: Num) -> Num:
         if kind.kind == "u":
             return one(kind, e.select(inside, llvm, e.op(f"lshr {llvm} {x.text}, {count}"), "0"))
         count = e.select(inside, llvm, y.text, str(bits - 1))
-        return one(kind, e.op(f"ashr {llvm} {x.text}, {count}"))
+        span = ranges.OF_OPERATOR["rshift"](span_of(x), span_of(y))
+        return one(kind, e.op(f"ashr {llvm} {x.text}, {count}"), span=span)
     moved = e.op(f"shl {llvm} {x.text}, {count}")
     if kind.weak:
         e.defer_if(e.negated(inside))

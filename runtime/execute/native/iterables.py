@@ -32,7 +32,7 @@ class Trips:
 def length(e: Emitter, source: Val) -> Trips:
     """How to go over a value."""
     if isinstance(source, Rng) and source.step_const == 1:
-        return Trips(source.start, source.stop, True, lambda _, k: k)
+        return Trips(source.start, source.stop, True, lambda _, k: one(PYTHON_INT, k.text, span=source.span))
     return Trips("0", count(e, source), False, lambda state, k: item(state, source, k))
 
 
@@ -77,7 +77,7 @@ def item(state: State, source: Val, k: Num) -> Val:
     e = state.e
     if isinstance(source, Rng):
         offset = e.op(f"mul i64 {k.text}, {source.step}")
-        return one(PYTHON_INT, e.op(f"add i64 {source.start}, {offset}"))
+        return one(PYTHON_INT, e.op(f"add i64 {source.start}, {offset}"), span=source.span)
     if isinstance(source, Arr):
         return item_at(state, source, k.text)
     if isinstance(source, Listed):

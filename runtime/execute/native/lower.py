@@ -10,11 +10,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from runtime.boxes import UnboundMarker
 from runtime.execute.native import elementwise, gathers, merge, ownership, reductions
 from runtime.execute.native.arrays import dense, get_item, located, set_item
 from runtime.execute.native.calls import attribute, call, numpy_call
-from runtime.execute.native.emit import FALSE, TRUE, Block, Emitter, Phi
+from runtime.execute.native.emit import FALSE, FLAGS, TRUE, Block, Emitter, Phi
 from runtime.execute.native.facts import watches
 from runtime.execute.native.handlers import HANDLERS
 from runtime.execute.native.iterables import length
@@ -86,6 +88,15 @@ def lower(graph: Graph, in_order: bool = True) -> Kernel:
     return _Lowering(graph, in_order).kernel()
 
 
+QUIET = object()  # stands for what `np.errstate(all="ignore")` gives
+
+
+def is_quiet(node: Node) -> bool:
+    """Whether the node makes a context in which no floating-point warnings are given."""
+    silent = node.op == "py.call" and isinstance(node.inputs[0], Const) and node.inputs[0].value is np.errstate
+    return silent and node.keywords == ("all",) and getattr(node.inputs[1], "value", None) == "ignore"
+
+
 class _Lowering:
     def __init__(self, graph: Graph, in_order: bool) -> None:
         self.graph, self.in_order = graph, in_order
@@ -93,6 +104,7 @@ class _Lowering:
         self.state = State(self.e)
         self.arguments: list[str] = []
         self.changes = 0
+        self.settled: dict[Node, list[Val]] = {}
 
     # ------------------------------------------------------------------ the function
     def kernel(self) -> Kernel:
@@ -117,7 +129,7 @@ class _Lowering:
         self.e.end("ret i32 2")
         arguments = ", ".join([*self.arguments, "ptr %out", "ptr %owned", "ptr %raised"])
         text = f"define internal i32 @kernel({arguments}) noinline nounwind {{\n{self.e.body()}\n}}\n"
-        text = "\n".join([*self.e.helpers.values(), text, *self.e.metadata])
+        text = "\n".join([*self.e.helpers.values(), text, *self.e.metadata, *self.e.described()])
         s = self.state
         e = self.e
         written = frozenset(s.written)
@@ -218,6 +230,8 @@ class _Lowering:
             return self.while_loop(node, args)
         if node.op == "for":
             return self.for_loop(node, args)
+        if node.op == "with":
+            return self.quietly(node, args)
         if node.op == "setitem":
             if not isinstance(args[0], Arr):
                 raise Unlowered("an assignment to an item of something else than an array")
@@ -226,8 +240,29 @@ class _Lowering:
         made = self.value(node, args)
         return [made] if node.outputs else []
 
+    def quietly(self, node: Node, args: list[Val]) -> list[Val] | None:
+        """A `with np.errstate(all="ignore")`: what is flagged in it is forgotten."""
+        if not isinstance(args[0], Static) or args[0].value is not QUIET:
+            raise Unlowered("a with statement")
+        e = self.e
+        watching = e.watch
+        if watching:
+            e.leaving()
+            before = e.slot("i32")
+            e.line(f"store i32 {e.effect('load i32, ptr %raised')}, ptr {before}")
+        e.watch = False
+        made = self.region(node.regions[0], args)
+        e.watch = watching
+        if watching and made is not None:
+            e.declare("declare i32 @autograph_feclearexcept(i32)")
+            e.line(f"call i32 @autograph_feclearexcept(i32 {FLAGS})")
+            e.line(f"store i32 {e.effect(f'load i32, ptr {before}')}, ptr %raised")
+        return made
+
     def value(self, node: Node, args: list[Val]) -> Val:
         """The result of a node without regions."""
+        if is_quiet(node):
+            return Static(QUIET)
         e, op = self.e, node.op
         count = len(args) - len(node.keywords)
         keywords = dict(zip(node.keywords, args[count:], strict=True))
@@ -258,6 +293,8 @@ class _Lowering:
             return elementwise.function(self.state, op[3:], args)
         if is_reduction(node) and elementwise.is_array(args[0]):
             return reductions.reduce(self.state, op[3:], args[:count], keywords, along_lines(node))
+        if op == "nd.copy" and len(args) == 1 and elementwise.is_array(args[0]):
+            return elementwise.copied(self.state, args[0])
         if op.startswith("np.") or (op == "nd.copy" and not keywords):
             return numpy_call(self.state, op[3:], args[:count], keywords)
         if op == "py.call" and isinstance(args[0], Static) and not node.attr("starred"):
@@ -434,7 +471,7 @@ class _Lowering:
             after = self.region(body, [*carry, *args[count:]])
             return after if after is None else [one(PYTHON_INT, e.op(f"add i64 {trips.text}, 1")), *after]
 
-        return self.loop([one(PYTHON_INT, "1"), *args[:count]], trip)[1:]
+        return self.loop(node, [one(PYTHON_INT, "1"), *args[:count]], trip)[1:]
 
     def breathe(self, trips: str, often: int) -> None:
         """Every so many trips let other threads run and signals be handled: the loop may take very long."""
@@ -451,18 +488,29 @@ class _Lowering:
         self.touch()
 
     def loop(
-        self, first: list[Val], trip: Callable[[list[Val], Block, Block], list[Val] | None]
+        self,
+        node: Node,
+        first: list[Val],
+        trip: Callable[[list[Val], Block, Block], list[Val] | None],
+        ends: bool = False,
     ) -> list[Val]:
-        """A loop whose every trip turns the carry into the next one; until the carry's kinds settle."""
+        """A loop whose every trip turns the carry into the next one; until the carry's kinds settle.
+
+        ends: whether it ends whatever the numbers are, so that a failed check can wait until it has.
+        """
         e = self.e
         shapes = list(map(merge.opened, first))
+        if node in self.settled:
+            shapes = list(map(merge.hinted, shapes, first, self.settled[node]))
         owned, depth = self.state.owned, self.state.depth
         for _ in range(8):
             mark = e.mark()
             head, out = e.block("head"), e.block("out")
             phis = [e.phi(head, llvm) for t in shapes for llvm in merge.types_of(t)]
-            self.close(shapes, first, phis, head)
+            waiting = e.phi(head, "i1") if ends else None
+            self.close(shapes, first, phis, head, waiting)
             e.start(head)
+            e.pending = waiting.name if waiting else FALSE
             filled = _filled(shapes, phis)
             pairs = list(zip(filled, shapes, strict=True))
             carry = [ownership.placed(x, t, depth + 1, owned) for x, t in pairs]
@@ -474,20 +522,28 @@ class _Lowering:
             self.state.depth -= 1
             settled = shapes if after is None else list(map(merge.merged, shapes, after))
             if settled == shapes:
+                self.settled[node] = shapes
                 if after is not None:
                     ownership.check(self.state, shapes, after)
                     ownership.hand_over(self.state, shapes, after, self.state.owned)
                     self.state.owned += sum(map(ownership.carried, shapes))
-                    self.close(shapes, after, phis, head)
+                    self.close(shapes, after, phis, head, waiting)
                 e.memo = before
                 e.start(out)
-                e.pending = FALSE
+                e.pending = self.unneeded(head, waiting) if waiting else FALSE
                 self.touch()
                 return [ownership.placed(x, t, depth, self.state.owned) for x, t in pairs]
             shapes = settled
             self.state.owned = owned
             e.rollback(mark)
         raise Unlowered("a loop whose carried values do not settle")
+
+    def unneeded(self, head: Block, waiting: Phi) -> str:
+        """Whether a check has failed by the end of a loop; the phi goes where none can."""
+        if all(text in (FALSE, waiting.name) for text, _ in waiting.ways):
+            waiting.ways = [(FALSE, label) for _, label in waiting.ways]
+            return FALSE
+        return waiting.name
 
     def touch(self) -> None:
         """Memory may have changed: nothing read before is known any more."""
@@ -531,7 +587,7 @@ class _Lowering:
             step = e.effect(f"add {'nsw' if trips.signed else 'nuw'} i64 {counter.text}, 1")
             return [one(PYTHON_INT, step), *after]
 
-        carry = self.loop([one(PYTHON_INT, trips.first), *args[1 : 1 + count]], trip)
+        carry = self.loop(node, [one(PYTHON_INT, trips.first), *args[1 : 1 + count]], trip, not tested)
         return self.leave(exits, carry[1:]) if tested else carry[1:]
 
     def leave(self, exits: list[tuple[list[Val], Block, dict[str, str]]], carry: list[Val]) -> list[Val]:

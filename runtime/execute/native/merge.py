@@ -10,9 +10,10 @@ import dataclasses
 from collections.abc import Iterator
 
 from runtime.boxes import UnboundMarker
+from runtime.execute.native import ranges
 from runtime.execute.native.emit import FALSE, TRUE, Emitter
 from runtime.execute.native.kinds import Unlowered, payload
-from runtime.execute.native.values import UNKNOWN, Arr, Maybe, Num, Static, Tup, Val, joined, widen
+from runtime.execute.native.values import UNKNOWN, Arr, Maybe, Num, Static, Tup, Val, joined, span_of, widen
 
 HOLE = "?"
 
@@ -20,12 +21,29 @@ HOLE = "?"
 def opened(x: Val) -> Val:
     """The template of a value that a loop carries: numbers are expected to change."""
     if isinstance(x, Num):
-        return Num(x.members, HOLE, HOLE if len(x.members) == 2 else TRUE)
+        span = ranges.begun(span_of(x)) if _counts(x) else None
+        return Num(x.members, HOLE, HOLE if len(x.members) == 2 else TRUE, span=span)
     if isinstance(x, Tup):
         return Tup(tuple(map(opened, x.items)))
     if isinstance(x, Maybe):
         return Maybe(opened(x.number), HOLE)
     return x
+
+
+def hinted(t: Val, x: Val, before: Val) -> Val:
+    """The template `t` of a value `x`, or what it became when the loop was written before, if that fits."""
+    if isinstance(t, Num) and isinstance(x, Num) and isinstance(before, Num) and before.text == HOLE:
+        if t.members == before.members and before.span is not None and before.span != t.span:
+            low, high = span_of(x)
+            return before if before.span[0] <= low and high <= before.span[1] else t
+    if (
+        isinstance(t, Tup)
+        and isinstance(x, Tup)
+        and isinstance(before, Tup)
+        and len(t.items) == len(before.items)
+    ):
+        return Tup(tuple(map(hinted, t.items, x.items, before.items)))
+    return t
 
 
 def merged(t: Val, x: Val) -> Val:
@@ -34,7 +52,11 @@ def merged(t: Val, x: Val) -> Val:
         if t == x:
             return t
         members = joined(t.members, x.members)
-        return Num(members, HOLE, HOLE if len(members) == 2 else TRUE)
+        span = None
+        if len(members) == 1 and members[0].kind in "iu":
+            join = ranges.widened if t.text == HOLE else ranges.united
+            span = join(span_of(t), span_of(x))
+        return Num(members, HOLE, HOLE if len(members) == 2 else TRUE, span=span)
     if isinstance(t, Maybe) or isinstance(x, Maybe) or _unbound(t) or _unbound(x):
         return _maybe(t, x)
     if isinstance(t, Tup) and isinstance(x, Tup) and len(t.items) == len(x.items):
@@ -46,6 +68,11 @@ def merged(t: Val, x: Val) -> Val:
     if t == x:
         return t
     raise Unlowered("a value of different kinds on different ways")
+
+
+def _counts(x: Num) -> bool:
+    """Whether a number may be a counter: an integer of 64 bits."""
+    return len(x.members) == 1 and x.scalar.kind == "i" and x.scalar.bits == 64
 
 
 def _unbound(x: Val) -> bool:
@@ -130,7 +157,7 @@ def filled(t: Val, names: Iterator[str]) -> Val:
         if t.text != HOLE:
             return t
         text = next(names)
-        return Num(t.members, text, next(names) if t.tag == HOLE else TRUE)
+        return Num(t.members, text, next(names) if t.tag == HOLE else TRUE, span=t.span)
     if isinstance(t, Maybe) and t.valid == HOLE:
         return Maybe(filled(t.number, names), next(names))
     if isinstance(t, Tup):

@@ -63,7 +63,8 @@ def hand_over(state: State, templates: list[Val], values: list[Val], first: int)
     seen: set[int] = set()
     for _, array in pairs:
         site = array.site
-        if site is None or site == UNKNOWN or site in seen:
+        here = array.depth == state.depth + 1  # made by this trip, not before the loop
+        if site is None or site == UNKNOWN or site in seen or not here:
             e.line(f"call void @Py_IncRef(ptr {array.handle})")
             moved.append(None)
         else:  # the place that made it gets in return what the loop held

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from runtime.execute.native import ranges
 from runtime.execute.native.emit import TRUE, Emitter
 from runtime.execute.native.floats import cast, float_op, float_power, int_power, to_float
 from runtime.execute.native.integers import checked, compare_ints, floor_div, floor_mod, shift
@@ -26,7 +27,7 @@ from runtime.execute.native.kinds import (
     literal,
     numpy_scalar,
 )
-from runtime.execute.native.values import EXACT, Num, choose, extended, one, view, within
+from runtime.execute.native.values import EXACT, Num, choose, extended, one, span_of, view, within
 
 UFUNCS: dict[str, np.ufunc] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide,
@@ -102,7 +103,8 @@ def int_binary(e: Emitter, op: str, x: Num, y: Num) -> Num:
     if op in ("lshift", "rshift"):
         return shift(e, op, x, y)
     if op in BITWISE:
-        return one(x.scalar, e.op(f"{BITWISE[op]} {x.llvm} {x.text}, {y.text}"))
+        span = ranges.OF_OPERATOR[op](span_of(x), span_of(y)) if x.scalar.kind == "i" else None
+        return one(x.scalar, e.op(f"{BITWISE[op]} {x.llvm} {x.text}, {y.text}"), span=span)
     raise Unlowered(f"the operator {op} on integers")
 
 
@@ -111,7 +113,8 @@ def python_int(e: Emitter, x: Num) -> Num:
     if x.scalar == PYTHON_INT:
         return x
     const = None if x.const is None else int(x.const)
-    return one(PYTHON_INT, str(const) if const is not None else e.op(f"zext i1 {x.text} to i64"), const)
+    text = str(const) if const is not None else e.op(f"zext i1 {x.text} to i64")
+    return one(PYTHON_INT, text, const, (0, 1))
 
 
 def python_compare(e: Emitter, op: str, a: Num, b: Num) -> Num:
@@ -219,9 +222,18 @@ def _unary(e: Emitter, op: str, x: Num) -> Num:
     if kind.kind in "iu" and op == "neg":
         return checked(e, "sub", one(kind, "0", 0), x)
     if kind.kind == "i" and op == "abs":
-        e.defer_if(e.op(f"icmp eq {kind.llvm} {x.text}, {-(1 << (kind.bits - 1))}"))
+        low, high = span_of(x)
+        if low >= 0:
+            return x
+        if low == ranges.whole(kind)[0]:
+            e.defer_if(e.op(f"icmp eq {kind.llvm} {x.text}, {low}"))
+            span = None
+        else:
+            span = (0, max(-low, high))
         negative = e.op(f"icmp slt {kind.llvm} {x.text}, 0")
-        return one(kind, e.select(negative, kind.llvm, e.op(f"sub {kind.llvm} 0, {x.text}"), x.text))
+        return one(
+            kind, e.select(negative, kind.llvm, e.op(f"sub {kind.llvm} 0, {x.text}"), x.text), span=span
+        )
     if op == "invert" and (kind.kind in "iu" or (kind.kind == "b" and not kind.weak)):
         return one(kind, e.op(f"xor {kind.llvm} {x.text}, {'true' if kind.kind == 'b' else -1}"))
     raise Unlowered(f"the operator {op} on {kind.type}")
@@ -254,7 +266,8 @@ def _to_python(e: Emitter, x: Num, cls: type) -> Num:
         return one(PYTHON_INT, truncated(e, x))
     if x.scalar.kind == "u" and x.scalar.bits == 64:
         e.defer_if(e.op(f"icmp slt i64 {x.text}, 0"))
-    return one(PYTHON_INT, extended(e, x), None if x.const is None else int(x.const))
+    span = None if x.scalar.kind == "u" and x.scalar.bits == 64 else span_of(x)
+    return one(PYTHON_INT, extended(e, x), None if x.const is None else int(x.const), span)
 
 
 def truncated(e: Emitter, x: Num) -> str:

@@ -94,8 +94,31 @@ def grow(a, n):  # type: ignore[no-untyped-def]
     return a
 
 
+def again(a, n):  # type: ignore[no-untyped-def]
+    first = a + 1.0
+    y = a
+    for i in range(n):
+        z = y * 0.5
+        y = first
+        if i == 3:
+            first = z + a
+    return y, first
+
+
+def counters(a, n):  # type: ignore[no-untyped-def]
+    up, down, top = 0, n, 2**62
+    for i in range(n):
+        up += 3
+        down -= 1
+        top += 2**58
+        a[up % 3] += i % 2
+        if down >= -1 and a[down % len(a)] > 2.0:
+            up -= 1
+    return up, down, top, abs(down), up // 2, -up % 7
+
+
 CASES: list[tuple[Callable[..., Any], int]] = [
-    (leap, 2), (swap, 2), (same, 1), (nested, 1), (nested2, 1), (early, 1), (hist, 1), (grow, 1),
+    (leap, 2), (swap, 2), (same, 1), (nested, 1), (nested2, 1), (early, 1), (hist, 1), (grow, 1), (again, 1), (counters, 1),
 ]  # fmt: skip
 
 

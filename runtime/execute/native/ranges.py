@@ -1,0 +1,121 @@
+"""What range an integer is known to lie in, so that what can't overflow is not checked.
+
+In: spans, pairs (least, most) of Python ints, of operands.  Out: the span of the result, or None where it may
+not fit in 64 bits.  What always holds: a value lies in its span.  A number that only ever grows by small
+constants can't get beyond `SLOW` while a process lives, whatever the program does: that would take years.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from runtime.execute.native.kinds import Scalar
+
+Span = tuple[int, int]
+SLOW = 1 << 62
+START = 1 << 61  # where such a number may begin
+STEP = 64  # how much it may grow at a time
+SIZE = 1 << 47  # no axis is longer
+
+
+def whole(kind: Scalar) -> Span:
+    """All that a kind of integer or bool can be."""
+    if kind.kind == "b":
+        return 0, 1
+    if kind.kind == "u":
+        return 0, (1 << kind.bits) - 1
+    return -(1 << kind.bits - 1), (1 << kind.bits - 1) - 1
+
+
+def inside(span: Span, kind: Scalar) -> bool:
+    """Whether all of a span can be held."""
+    low, high = whole(kind)
+    return low <= span[0] and span[1] <= high
+
+
+def added(a: Span, b: Span) -> Span:
+    """The span of a sum."""
+    low, high = a[0] + b[0], a[1] + b[1]
+    if a[0] == a[1]:
+        a, b = b, a
+    if b[0] == b[1] and abs(b[0]) <= STEP:
+        if a[1] == SLOW:
+            high = SLOW
+        if a[0] == -SLOW:
+            low = -SLOW
+    return low, high
+
+
+def negated(a: Span) -> Span:
+    """The span of the negative."""
+    return -a[1], -a[0]
+
+
+def multiplied(a: Span, b: Span) -> Span:
+    """The span of a product."""
+    found = [x * y for x in a for y in b]
+    return min(found), max(found)
+
+
+def divided(a: Span, b: Span) -> Span | None:
+    """The span of a quotient rounded down, by a number that is positive."""
+    if b[0] <= 0:
+        return None
+    found = [x // y for x in a for y in b]
+    return min(found), max(found)
+
+
+def remaining(a: Span, b: Span) -> Span | None:
+    """The span of a remainder with the sign of the divisor, which is positive."""
+    if b[0] <= 0:
+        return None
+    if 0 <= a[0] and a[1] < b[0]:
+        return a
+    return 0, min(b[1] - 1, a[1]) if a[0] >= 0 else b[1] - 1
+
+
+def masked(a: Span, b: Span) -> Span | None:
+    """The span of `a & b`."""
+    tops = [x[1] for x in (a, b) if x[0] >= 0]
+    return (0, min(tops)) if tops else None
+
+
+def filled(a: Span, b: Span) -> Span | None:
+    """The span of `a | b` and of `a ^ b`."""
+    if a[0] < 0 or b[0] < 0:
+        return None
+    return 0, (1 << max(a[1].bit_length(), b[1].bit_length())) - 1
+
+
+def united(a: Span, b: Span) -> Span:
+    """The least span that holds both."""
+    return min(a[0], b[0]), max(a[1], b[1])
+
+
+def begun(a: Span) -> Span:
+    """The span that a number carried by a loop is first taken to have, from what it begins with."""
+    if a[0] < -START or a[1] > START:
+        return a
+    return (a[0] if a[0] >= 0 else -SLOW), SLOW
+
+
+def widened(known: Span, found: Span) -> Span:
+    """The next guess where a trip gave a number outside the span."""
+    if known[0] <= found[0] and found[1] <= known[1]:
+        return known
+    if known[0] >= -SLOW and -SLOW <= found[0] and found[1] <= SLOW and known[1] <= SLOW:
+        return -SLOW, SLOW
+    return -(1 << 63), (1 << 63) - 1
+
+
+OF_OPERATOR: dict[str, Callable[[Span, Span], Span | None]] = {
+    "add": added,
+    "sub": lambda a, b: added(a, negated(b)),
+    "mul": multiplied,
+    "floordiv": divided,
+    "mod": remaining,
+    "and_": masked,
+    "or_": filled,
+    "xor": filled,
+    "rshift": lambda a, b: (a[0] >> b[0], a[1] >> b[0]) if b[0] == b[1] and 0 <= b[0] < 64 else None,
+}
