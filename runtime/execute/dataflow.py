@@ -102,6 +102,9 @@ class Flow:
                 if k != skipped and any(self.used(region, region.params[k]) for region in node.regions):
                     yield operand, True
             return
+        if node.op == "blocks":
+            yield from ((operand, True) for operand in node.inputs)
+            return
         if node.op == "try":
             parts = Try(node)
             regions = [(region, parts.capture_params(region)) for region in node.regions]

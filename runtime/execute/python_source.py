@@ -16,10 +16,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from runtime.errors import Span
 from runtime.execute.blocks import WAITING, WIDTH, Line, Scope
 from runtime.execute.calls import template_of
+from runtime.execute.chained import Chained
+from runtime.execute.chains import with_blocks
 from runtime.execute.constants import Constants, slice_expression
 from runtime.execute.dataflow import Flow
 from runtime.execute.expression import ATOM, Expr, Mark, Slot, Template, variable
-from runtime.execute.guarded import Guarded
 from runtime.execute.names import PlanNames
 from runtime.execute.plan import PlanSource
 from runtime.ir.graph import Graph, Node, Value
@@ -34,20 +35,27 @@ _ASSIGNMENT = re.compile(
 _COLUMNS_KNOWN = sys.version_info >= (3, 11)  # code objects tell columns
 
 
-def plan_source(graph: Graph, *, device: str = "cpu", table: Mapping[str, OpDef] = OPS) -> PlanSource:
+def plan_source(
+    graph: Graph, *, device: str = "cpu", table: Mapping[str, OpDef] = OPS, blocks: bool = False
+) -> PlanSource:
     """Print the graph as the source of a Python function of its parameters.
 
     One result is returned as it is, several as a tuple.
     device: "cuda" calls CuPy's functions instead of NumPy's; DeviceError names the op that has no twin.
+    blocks: whether long elementwise chains over large arrays may run in blocks (see `in_blocks`).
     """
+    if blocks and device == "cpu":
+        graph = with_blocks(graph, table)
     names = PlanNames(graph.name)
     printer = _Printer(Flow(table), names, Constants(names), device)
     params = printer.function(graph)
     head = Line(0, f"def {names.function}({', '.join(params)}):")
+    rooms = [Line(0, f"{room} = Room()") for room in printer.rooms]
     body = [
-        Line(line.depth + 1, line.text, line.span, line.marks) for line in printer.lines or [Line(0, "pass")]
+        Line(line.depth + 1, line.text, line.span, line.marks)
+        for line in [*rooms, *printer.lines] or [Line(0, "pass")]
     ]
-    return _assemble([head, *body], names.function, printer.constants, device)
+    return _assemble([*printer.functions, head, *body], names.function, printer.constants, device)
 
 
 def _assemble(lines: Sequence[Line], name: str, constants: Constants, device: str) -> PlanSource:
@@ -85,12 +93,16 @@ def _comment(text: str, statement: str, span: Span) -> str:
     return comment if len(comment) <= room else f"{comment[: room - 4]} ..."
 
 
-class _Printer(Guarded):
+class _Printer(Chained):
     """Prints nodes; regions are printed by the base class."""
 
     def __init__(self, flow: Flow, names: PlanNames, constants: Constants, device: str) -> None:
         super().__init__(flow, names, constants)
         self.device = device
+        self.functions: list[Line] = []
+        self.rooms: list[str] = []
+        self.made: list[str] = []
+        self.depth = 0
 
     def function(self, graph: Graph) -> list[str]:
         """Print the body of the graph; the names of its parameters."""

@@ -94,7 +94,7 @@ class ConcreteFunction:
     @computed
     def plan(self) -> PlanSource:
         """The plan: the graph as one Python function, with its constants and lines."""
-        return python_source.plan_source(self.optimised, device=self.device)
+        return python_source.plan_source(self.optimised, device=self.device, blocks=True)
 
     @computed
     def run_plan(self) -> Callable[..., Any]:
