@@ -14,7 +14,8 @@ import dataclasses
 import numpy as np
 
 from runtime.execute.native import abi, merge
-from runtime.execute.native.emit import FLAGS, Block, Emitter
+from runtime.execute.native.arrays import plus, times
+from runtime.execute.native.emit import FALSE, FLAGS, TRUE, Block, Emitter
 from runtime.execute.native.kinds import Members, Scalar
 from runtime.execute.native.lower import Kernel
 from runtime.execute.native.values import Arr, Num, Static, Tup, Val, one, view, widen
@@ -44,6 +45,8 @@ VARIABLES = """
 @enabled = global i32 1
 @calls = global i64 0
 @bails = global i64 0
+@skip = global i64 0
+@backoff = global i64 64
 define internal i32 @breathe() noinline cold {
   %state = call ptr @PyEval_SaveThread()
   call void @PyEval_RestoreThread(ptr %state)
@@ -51,6 +54,7 @@ define internal i32 @breathe() noinline cold {
   ret i32 %failed
 }
 """
+LARGE = 1 << 16  # bytes
 OBJECTS = (
     "autograph_type_int", "autograph_type_float", "autograph_type_ndarray", "autograph_True",
     "autograph_False", "autograph_on_miss", "autograph_on_bail", "autograph_on_flags",
@@ -118,11 +122,17 @@ class _Entry:
             arguments += self.argument(k, objects[-1], x)
         self.count("calls")
         risky = kernel.bails or kernel.watch
-        saved = self.save([objects[k] for k in sorted(kernel.written)] if risky else [])
+        put_back = sorted(kernel.written) if risky else []
+        large = self.large([(objects[k], kernel.params[k]) for k in put_back])
+        self.pass_over(large)
+        begin = self.clock(large)
+        saved = self.save([objects[k] for k in put_back])
+        middle = self.clock(large)
         if kernel.watch:
             self.clear_flags(*control[:2])
         texts = ", ".join([*arguments, f"ptr {out}", f"ptr {owned}", f"ptr {control[2]}"])
         status = e.effect(f"call i32 @kernel({texts})")
+        self.judge(large, begin, middle)
         stopped, going = e.block("stopped"), e.block("going")
         e.branch(e.effect(f"icmp eq i32 {status}, 2"), stopped, going)
         e.start(stopped)  # what was written stays, as when Python is interrupted
@@ -254,6 +264,58 @@ class _Entry:
             e.start(made)
             saved.append((original, copy))
         return saved
+
+    def large(self, arrays: list[tuple[str, Val]]) -> str:
+        """Whether so much is copied that this may be what a call takes most of its time for."""
+        e, total = self.e, "0"
+        for obj, x in arrays:
+            assert isinstance(x, Arr)
+            sizes, count = self.field(obj, abi.SIZES_AT, "ptr"), str(x.dtype.itemsize)
+            for axis, n in enumerate(x.dims):
+                count = times(e, count, n if n.isdigit() else self.field(sizes, 8 * axis, "i64"))
+            total = plus(e, total, count)
+        if total.isdigit():
+            return TRUE if int(total) > LARGE else FALSE
+        return e.op(f"icmp ugt i64 {total}, {LARGE}")
+
+    def pass_over(self, large: str) -> None:
+        """Leave a call to the plan where copying what it writes took far longer than what it does; from time
+        to time, ever more rarely, it is tried again."""
+        if large == FALSE:
+            return
+        e = self.e
+        asked, leave, on = e.block("asked"), e.block("leave"), e.block("on")
+        e.branch(large, asked, on)
+        e.start(asked)
+        left = e.effect("load i64, ptr @skip")
+        e.branch(e.effect(f"icmp sgt i64 {left}, 0"), leave, on)
+        e.start(leave)
+        e.line(f"store i64 {e.effect(f'sub i64 {left}, 1')}, ptr @skip")
+        self.call_plan("autograph_on_bail")
+        e.start(on)
+
+    def clock(self, large: str) -> str:
+        """What time it is, in ticks of the processor."""
+        if large == FALSE:
+            return "0"
+        self.e.declare("declare i64 @llvm.readcyclecounter()")
+        return self.e.effect("call i64 @llvm.readcyclecounter()")
+
+    def judge(self, large: str, begin: str, middle: str) -> None:
+        """Remember how long copying took beside the rest."""
+        if large == FALSE:
+            return
+        e = self.e
+        end = self.clock(large)
+        copying, rest = e.effect(f"sub i64 {middle}, {begin}"), e.effect(f"sub i64 {end}, {middle}")
+        lost = e.effect(f"icmp ugt i64 {copying}, {e.effect(f'mul i64 {rest}, {self.kernel.gain - 1}')}")
+        lost = e.both(large, lost)
+        before = e.effect("load i64, ptr @backoff")
+        doubled = e.effect(f"shl i64 {before}, 1")
+        more = e.effect(f"call i64 @llvm.umin.i64(i64 {doubled}, i64 {1 << 20})")
+        e.declare("declare i64 @llvm.umin.i64(i64, i64)")
+        e.line(f"store i64 {e.select(lost, 'i64', more, '64')}, ptr @backoff")
+        e.line(f"store i64 {e.select(lost, 'i64', before, '0')}, ptr @skip")
 
     def release(self, saved: list[tuple[str, str]], owned: str) -> None:
         """Give up the copies and the arrays that the kernel made."""

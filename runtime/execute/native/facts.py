@@ -1,11 +1,12 @@
-"""What lowering asks of a graph beforehand: whether floating point flags matter.
+"""What lowering asks of a graph beforehand: whether floating point flags matter, how much is gained.
 
 In: graphs.  Out: answers.  What always holds: a doubt is answered so that the code is right, if slower.
 """
 
 from __future__ import annotations
 
-from runtime.ir.graph import Const, Graph
+from runtime.execute.native.waiting import IN_PLACE
+from runtime.ir.graph import Const, Graph, Node, Operand
 from runtime.ir.walk import all_values, walk_nodes
 from runtime.types import ArrayType, NumberType, ObjectType, TupleType, Type, WeakType
 
@@ -37,3 +38,25 @@ def _warns(t: Type) -> bool:
     value = getattr(t, "value", None)
     kind = getattr(getattr(value, "dtype", None), "kind", "")
     return not isinstance(t, WeakType) and (kind == "f" or isinstance(value, type))
+
+
+def gain(graph: Graph) -> int:
+    """About how many times faster native code is than the plan: far where a loop reads or writes numbers,
+    else as many times as there are operators on arrays for each that stores its result."""
+    loops = [r for n in walk_nodes(graph) if n.op in ("while", "for") for r in n.regions]
+    if any(_on_items(n) for r in loops for n in walk_nodes(r)):
+        return 64
+    arrays = [n for n in walk_nodes(graph) if n.op == "setitem" or any(map(_is_array, n.outputs))]
+    stored = [n for n in arrays if n.op == "setitem" or n.op in IN_PLACE]
+    views = sum(n.op in ("getitem", "py.getattr", "setitem") for n in arrays)
+    return max(1, (len(arrays) - views) // max(1, len(stored)))
+
+
+def _on_items(node: Node) -> bool:
+    if node.op == "setitem":
+        return isinstance(node.inputs[0].type, ArrayType) and not _is_array(node.inputs[2])
+    return node.op == "getitem" and not any(map(_is_array, node.outputs)) and _is_array(node.inputs[0])
+
+
+def _is_array(x: Operand) -> bool:
+    return isinstance(x.type, ArrayType) and not x.type.scalar

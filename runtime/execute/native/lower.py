@@ -17,7 +17,7 @@ from runtime.execute.native import elementwise, gathers, merge, ownership, reduc
 from runtime.execute.native.arrays import dense, get_item, located, set_item
 from runtime.execute.native.calls import attribute, call, numpy_call
 from runtime.execute.native.emit import FALSE, FLAGS, TRUE, Block, Emitter, Phi
-from runtime.execute.native.facts import watches
+from runtime.execute.native.facts import gain, watches
 from runtime.execute.native.handlers import HANDLERS
 from runtime.execute.native.iterables import length
 from runtime.execute.native.kinds import (
@@ -65,6 +65,7 @@ class Kernel:
     written: indexes of the parameters whose memory it writes.  owned: how many arrays it may make.
     watch: whether flags matter; outside: also those of the x87 unit, and what C functions may have cleared
     is in `%raised`.  objects: Python objects by symbol.  addresses: of other places outside, by symbol.
+    gain: about how many times faster it is than the plan.
     """
 
     text: str
@@ -78,6 +79,7 @@ class Kernel:
     bails: bool
     objects: dict[str, object]
     addresses: dict[str, int]
+    gain: int
 
 
 def lower(graph: Graph, in_order: bool = True) -> Kernel:
@@ -145,6 +147,7 @@ class _Lowering:
             e.bails > 0,
             s.objects,
             s.addresses,
+            gain(self.graph),
         )
 
     def byte(self, llvm: str, text: str) -> str:

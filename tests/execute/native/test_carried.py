@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
+import autograph as ag
+from runtime.config import settings
 from runtime.execute.native.executor import unavailable
 from tests.execute.native.harness import both
 
@@ -130,3 +133,24 @@ def test_carried(function: Callable[..., Any], count: int) -> None:
     for n in range(200):
         converted(*arrays, n % 13)
     assert [sys.getrefcount(a) for a in arrays] == before
+
+
+def test_large_arrays_written_little() -> None:
+    """Copying what is written, to put it back, must not be what such calls take their time for."""
+
+    def bump(x, i, n):  # type: ignore[no-untyped-def]
+        k = 0
+        while k < n:
+            x[i] = x[i] + 1.0
+            k += 1
+
+    x = np.zeros(1_000_000)
+    with settings.override(executor="native", compile="now"):
+        converted = ag.function(bump)
+        for _ in range(5):
+            converted(x, 3, 2)
+        begin = time.process_time()
+        for _ in range(1000):
+            converted(x, 3, 2)
+        assert time.process_time() - begin < 0.5
+    assert x[3] == 2010.0 and x.sum() == 2010.0
