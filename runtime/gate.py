@@ -12,16 +12,12 @@ import threading
 
 
 class Gate:
-    """shut_by: how many have shut it."""
+    """shut_by: how many have shut it and not opened it yet."""
 
     def __init__(self) -> None:
-        self._word = ctypes.c_int64(0)
+        self.shut_by = 0
+        self._word = ctypes.c_int64(0)  # the same number
         self._lock = threading.Lock()
-
-    @property
-    def shut_by(self) -> int:
-        """How many have shut it and not opened it yet."""
-        return self._word.value
 
     @property
     def address(self) -> int:
@@ -31,12 +27,14 @@ class Gate:
     def shut(self) -> None:
         """From now on calls go through Python."""
         with self._lock:
-            self._word.value += 1
+            self.shut_by += 1
+            self._word.value = self.shut_by
 
     def open(self) -> None:
         """Undo one `shut`."""
         with self._lock:
-            self._word.value -= 1
+            self.shut_by -= 1
+            self._word.value = self.shut_by
 
 
 GATE = Gate()

@@ -49,7 +49,14 @@ def load(plan: PlanSource, *, show_generated: bool | None = None) -> Callable[..
                 error.__traceback__ = found
                 raise
 
+    vars(run)["plan"] = function
     return run
+
+
+def bare(run: Callable[..., Any]) -> Callable[..., Any]:
+    """What `load` gave without its care for tracebacks, for callers that take it themselves."""
+    inside: Callable[..., Any] = getattr(run, "plan", run) if type(run) is types.FunctionType else run
+    return inside
 
 
 def _from_text(plan: PlanSource) -> types.FunctionType:

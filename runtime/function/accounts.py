@@ -11,12 +11,12 @@ import dataclasses
 import sys
 import threading
 import types
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from runtime.errors import NewTraceError, Span
+from runtime.errors import AutographError, NewTraceError, Span
 from runtime.function.signature import Signature, argument_type, covers, show
 from runtime.ir.graph import Graph
 from runtime.ir.walk import walk_graphs
@@ -209,3 +209,27 @@ def _bytes_of_code(code: types.CodeType) -> int:
         elif not isinstance(const, np.ndarray):
             size += sys.getsizeof(const)
     return size
+
+
+def difference(exact: Signature, before: Signature) -> tuple[str, tuple[Change, ...]]:
+    """How a signature differs from that of an earlier trace: in words, and argument by argument."""
+    changes = argument_changes(exact, before)
+    return retrace_reason(exact, before, changes), changes
+
+
+def guarded_place(guard: Guard) -> Hashable:
+    """Where a guard looks, and whether it is for the value itself or only for its kind."""
+    key: Hashable = guard.path.key
+    return key if isinstance(guard.expect, StaticType) else ("any", key)
+
+
+def volatile_places(changes: Mapping[Any, tuple[int, Type]]) -> frozenset[Any]:
+    """The places that a trace must not rely on: (as `runtime.trace.outside` reads them) those whose value
+    changed twice; ("any", place): whose kind did; ("sizes", place): whose kind did once."""
+    often = {place for place, (times, _) in changes.items() if times >= 2}
+    return frozenset(often | {("sizes", place[1]) for place in changes if place[0] == "any"})
+
+
+def what_happened(error: Exception) -> str:
+    """What went wrong, in one line."""
+    return error.what if isinstance(error, AutographError) else f"{type(error).__name__}: {error}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from runtime import background
@@ -19,6 +19,7 @@ from runtime.errors import GuardError
 from runtime.execute.traceback import cleaned
 from runtime.function.chains import MOST_FORMS, Chain, Clock, Form, Row, Shape, Shapes
 from runtime.function.checks import INEXPRESSIBLE, MOST_ARGUMENTS, NO_CHECKS, checks_of
+from runtime.function.dispatch import Entry, entry_by_name
 from runtime.function.layout import Slots, twin
 from runtime.function.records import TraceRecord
 from runtime.function.signature import Binder
@@ -26,8 +27,10 @@ from runtime.lazy import Lazy
 from runtime.types import StaticType
 
 if TYPE_CHECKING:
+    from runtime.execute import loader
     from runtime.execute.native import dispatcher
 else:
+    loader = Lazy("runtime.execute.loader")
     dispatcher = Lazy("runtime.execute.native.dispatcher")
 
 
@@ -86,7 +89,7 @@ class Direct(Slots):
     def _row(self, record: TraceRecord) -> Row | None:
         """How the dispatcher runs a trace; None where it can't say when it may."""
         concrete = record.concrete
-        target = self._python if concrete is None else concrete.executable
+        target = self._python if concrete is None else loader.bare(concrete.executable)
         if record.row is None or record.row.target is not target:
             signature = record.signature
             if record.checks is None:
@@ -107,12 +110,28 @@ class Direct(Slots):
         count, names = shape
         return max(count - len(self.prefix), 0), tuple(name for name in names if name not in self.keywords)
 
-    def _note_form(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-        """A call was written so (what the function adds included); whether that is new."""
-        if self._tables is None or any(kwargs.get(k) is not v for k, v in self.keywords.items()):
-            return False
-        names = tuple(name for name in kwargs if name not in self.keywords)
-        return self._add_form(len(args) - len(self.prefix), names)
+    def _note_form(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        """A call was written so (what the function adds included); where that is new, tell the dispatch."""
+        given, names = (
+            len(args) - len(self.prefix),
+            tuple(name for name in kwargs if name not in self.keywords),
+        )
+        if (given, names) not in self._forms and all(kwargs.get(k) is v for k, v in self.keywords.items()):
+            with self._lock:
+                if self._add_form(given, names):
+                    self._rebuild()
+
+    def _entries_by_name(self, records: Sequence[TraceRecord]) -> Iterator[Entry]:
+        """For the dispatch in Python: how calls with names that were seen go to the traces unbound."""
+        if self.prefix or self.keywords:
+            return
+        for form in self._forms.values():
+            if form.names:
+                for record in records:
+                    signature = record.signature
+                    if form.shape == (len(signature.positional), signature.keyword_names):
+                        guards = record.guards if record.concrete is None else record.concrete.guards
+                        yield entry_by_name(signature, guards, record.entry, form)
 
     def _add_form(self, given: int, names: Iterable[str]) -> bool:
         """Add a way to write a call; whether it is new."""

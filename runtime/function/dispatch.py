@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import enum
 import types as _types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from runtime.execute import traceback
+from runtime.function.chains import Form
 from runtime.function.signature import Signature
 from runtime.trace.record import Guard
 from runtime.types import (
@@ -137,7 +138,7 @@ class _Conditions:
         root = guard.path.root
         at = arguments[root] if isinstance(root, int) else self.name(root[0])
         place: tuple[Any, ...] = (at,)
-        for kind, key in guard.path.steps:
+        for number, (kind, key) in enumerate(guard.path.steps, 1):
             step = (
                 f"len({at})"
                 if kind == "len"
@@ -149,6 +150,10 @@ class _Conditions:
             )
             place = (*place, (kind, type(key), key))
             at = self.reads.get(place, "")
+            expect = guard.expect if number == len(guard.path.steps) else None
+            if not at and isinstance(expect, StaticType) and isinstance(expect.value, _IDENTITY):
+                self.texts.append(f"{step} is {self.name(expect.value)}")
+                return
             if not at:  # read once: other guards look at the same place, or further along the same way
                 at = self.reads[place] = f"v{len(self.reads)}"
                 self.texts.append(f"(({at} := {step}) is {at})")
@@ -158,9 +163,22 @@ class _Conditions:
             self.add(guard.expect, at)
 
 
-def entry_source(signature: Signature, guards: tuple[Guard, ...], call: str) -> tuple[str, dict[str, Any]]:
+def _reading(arguments: Sequence[str], count: int, names: Sequence[str]) -> list[str]:
+    """Lines that read the canonical arguments: the first `count` by position, the others by these names."""
+    some = f"tuple(kwargs) == {(*names,)!r}" if len(names) > 1 else "len(kwargs) == 1"
+    fits = f"len(args) == {count} and " + (some if names else "not kwargs")
+    fits += f" and {names[0]!r} in kwargs" if len(names) == 1 else ""
+    lines = [f"    if not ({fits}):", "        return MISS"]
+    if count:
+        lines.append(f"    {', '.join(arguments[:count])}{',' if count == 1 else ''} = args")
+    return lines + [f"    {a} = kwargs[{k!r}]" for a, k in zip(arguments[count:], names, strict=True)]
+
+
+def entry_source(
+    signature: Signature, guards: tuple[Guard, ...], call: str, form: Form | None = None
+) -> tuple[str, dict[str, Any]]:
     """The text of an entry and the names it uses; `call` is the expression that runs the trace, with
-    `{values}` for the arguments that the graph takes."""
+    `{values}` for the arguments that the graph takes.  form: how the call is written, if not canonically."""
     conditions = _Conditions()
     count, keywords = len(signature.positional), signature.keyword_names
     arguments = tuple(f"a{i}" for i in range(count + len(keywords)))
@@ -168,11 +186,12 @@ def entry_source(signature: Signature, guards: tuple[Guard, ...], call: str) -> 
         conditions.add(t, argument)
     for guard in guards:
         conditions.guard(guard, arguments)
-    fits = f"len(args) == {count} and " + (f"tuple(kwargs) == {keywords!r}" if keywords else "not kwargs")
-    lines = ["def entry(args, kwargs):", f"    if not ({fits}):", "        return MISS"]
-    if count:
-        lines.append(f"    {', '.join(arguments[:count])}{',' if count == 1 else ''} = args")
-    lines += [f"    {a} = kwargs[{k!r}]" for a, k in zip(arguments[count:], keywords, strict=True)]
+    if form is None:
+        lines = ["def entry(args, kwargs):", *_reading(arguments, count, keywords)]
+    else:
+        written = {index: argument for argument, (index, _) in zip(arguments, form.sources, strict=True)}
+        given = [written[k] for k in range(len(form.sources))]
+        lines = ["def entry(args, kwargs):", *_reading(given, form.given, form.names)]
     passed = ", ".join(
         a for a, t in zip(arguments, signature.types, strict=True) if not isinstance(t, StaticType)
     )
@@ -192,9 +211,19 @@ def entry_source(signature: Signature, guards: tuple[Guard, ...], call: str) -> 
     return "\n".join(lines) + "\n", conditions.names
 
 
+def entry_by_name(signature: Signature, guards: tuple[Guard, ...], entry: Entry, form: Form) -> Entry:
+    """An entry that does what `entry` does, for calls written in this form."""
+    names = {name: value for name, value in entry.__globals__.items() if name in ("run", "python")}
+    call = "run({values})" if "run" in names else "python(*args, **kwargs)"
+    return _compiled(*entry_source(signature, guards, call, form), names)
+
+
 def compile_entry(signature: Signature, guards: tuple[Guard, ...], call: str, **names: Any) -> Entry:
     """The entry of a trace; names: what `call` refers to."""
-    text, namespace = entry_source(signature, guards, call)
+    return _compiled(*entry_source(signature, guards, call), names)
+
+
+def _compiled(text: str, namespace: dict[str, Any], names: dict[str, Any]) -> Entry:
     namespace.update(names)
     exec(compile(text, ENTRY_FILE, "exec"), namespace)
     entry: Entry = namespace["entry"]

@@ -21,7 +21,7 @@ import types
 import warnings
 import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
 
 from runtime.autodiff.levels import recording
 from runtime.config import settings
@@ -33,11 +33,13 @@ from runtime.function.accounts import (
     Account,
     Change,
     RetraceWarning,
-    argument_changes,
     check_allowed,
+    difference,
     guard_changes,
     guard_reason,
-    retrace_reason,
+    guarded_place,
+    volatile_places,
+    what_happened,
 )
 from runtime.function.concrete import ConcreteFunction
 from runtime.function.direct import Direct
@@ -53,12 +55,19 @@ from runtime.function.signature import (
     argument_type,
     example,
 )
+from runtime.gate import GATE
 from runtime.ir.graph import Graph
+from runtime.lazy import Lazy
 from runtime.places import place, span_here
 from runtime.trace.core import active
 from runtime.trace.record import Argument, Guard, TraceResult
-from runtime.types import UNBOUND, StaticType, Type
+from runtime.types import UNBOUND, Type
 from runtime.variable import traced_again
+
+if TYPE_CHECKING:
+    from runtime.execute import loader
+else:
+    loader = Lazy("runtime.execute.loader")
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -94,7 +103,7 @@ def _swap(
     function: weakref.ref[PolymorphicFunction[..., Any]], entry: Entry, run: Callable[..., Any]
 ) -> None:
     """Let a trace be run by `run` from now on; any thread may say so."""
-    entry.__globals__["run"] = run  # type: ignore[attr-defined]
+    entry.__globals__["run"] = loader.bare(run)
     alive = function()
     if alive is not None:
         alive._swapped()
@@ -140,6 +149,7 @@ class PolymorphicFunction(Direct, Generic[P, R]):
         self._history: list[TraceRecord] = []
         self._classes: Mapping[tuple[Any, ...], Sequence[TraceRecord]] = {}
         self._entries: tuple[Entry, ...] = ()
+        self._named: tuple[Entry, ...] = ()
         self._plain: tuple[Entry, ...] = ()
         self._plain_reason = ""
         self._changes: dict[Hashable, tuple[int, Type]] = {}
@@ -153,12 +163,12 @@ class PolymorphicFunction(Direct, Generic[P, R]):
     # ---------------------------------------------------------------- calling
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
         """What the Python function does."""
-        if active() is not None or recording():
+        if GATE.shut_by and (active() is not None or recording()):
             return self._inline(self._python, args, kwargs)  # type: ignore[no-any-return]
         try:
             if MODE.eager:
                 return self._python(*args, **kwargs)  # type: ignore[no-any-return]
-            for entry in self._entries:
+            for entry in self._named if kwargs else self._entries:
                 result = entry(args, kwargs)
                 if result is not MISS:
                     return result  # type: ignore[no-any-return]
@@ -178,7 +188,7 @@ class PolymorphicFunction(Direct, Generic[P, R]):
         with self._lock:
             for record in list(self._history):
                 guards = record.concrete.guards if record.concrete is not None else ()
-                paths = [_place(guard) for guard in guards if guard.text == place]
+                paths = [guarded_place(guard) for guard in guards if guard.text == place]
                 self._changes.update((path, (2, UNBOUND)) for path in paths)
                 if paths:
                     self._drop(record)
@@ -202,9 +212,7 @@ class PolymorphicFunction(Direct, Generic[P, R]):
         bound = self._binder.bind(args, kwargs)
         if bound is None:  # Python itself says what is wrong with the arguments
             return self._python(*args, **kwargs)
-        if self._note_form(args, kwargs):
-            with self._lock:
-                self._rebuild()
+        self._note_form(args, kwargs)
         result = self._by_class(bound.positional, bound.keywords)
         if result is not MISS:
             return result
@@ -253,7 +261,7 @@ class PolymorphicFunction(Direct, Generic[P, R]):
     ) -> tuple[Signature, str, tuple[Change, ...]]:
         """The signature to trace for, and why there must be a new trace: in words, and what differs."""
         if promise is not None and not covering:
-            return promise.signature, *(_why(exact, group[-1].signature) if group else (FIRST, ()))
+            return promise.signature, *(difference(exact, group[-1].signature) if group else (FIRST, ()))
         if covering:
             last = max(covering, key=lambda record: record.made)
             failed = last.failed_guards(values)
@@ -264,7 +272,9 @@ class PolymorphicFunction(Direct, Generic[P, R]):
         if not self._history:
             return exact, FIRST, ()
         latest = max(group or self._history, key=lambda record: record.made)
-        return (generalise(exact, group) if self._reduce_retracing else exact), *_why(exact, latest.signature)
+        return (generalise(exact, group) if self._reduce_retracing else exact), *difference(
+            exact, latest.signature
+        )
 
     def _promise(self, exact: Signature, bound: Bound) -> Promise | None:
         """What these arguments keep of the `input_signature`; SignatureError where they break it."""
@@ -278,7 +288,7 @@ class PolymorphicFunction(Direct, Generic[P, R]):
             now = argument_type(guard.path.read(values))
         except Exception:  # looking may run the user's code, a property for one
             now = UNBOUND
-        place = _place(guard)
+        place = guarded_place(guard)
         times, before = self._changes.get(place, (0, None))
         if before != now:
             self._changes[place] = times + 1, now
@@ -300,7 +310,9 @@ class PolymorphicFunction(Direct, Generic[P, R]):
         for candidate in (signature,) if signature == exact else (signature, exact):
             try:
                 concrete = self._trace(candidate, bound, guards)
-                entry = compile_entry(candidate, concrete.guards, "run({values})", run=concrete.executable)
+                entry = compile_entry(
+                    candidate, concrete.guards, "run({values})", run=loader.bare(concrete.executable)
+                )
                 if concrete.pending:
                     concrete.when_native(functools.partial(_swap, weakref.ref(self), entry))
             except ConversionRefused as refusal:
@@ -315,7 +327,7 @@ class PolymorphicFunction(Direct, Generic[P, R]):
                 if self._is_strict():
                     raise
                 if not why:  # text and place only: the exception would keep the arguments alive
-                    why, where = _reason(problem), getattr(problem, "span", None)
+                    why, where = what_happened(problem), getattr(problem, "span", None)
                 continue
             return TraceRecord(
                 candidate, reason, time.perf_counter() - start, concrete, None, entry, made=self._clock.tick()
@@ -336,7 +348,7 @@ class PolymorphicFunction(Direct, Generic[P, R]):
         ]
         keywords = {name: Argument(name, example(bound.keywords[name]), t) for name, t in signature.keywords}
         # A place that changed a second time is read at run time from then on.
-        volatile = _volatile(self._changes)
+        volatile = volatile_places(self._changes)
         again = any(account.plain is None for account in self._accounts)
         with traced_again(self._name if again else ""):
             traced = self._trace_call(
@@ -407,8 +419,11 @@ class PolymorphicFunction(Direct, Generic[P, R]):
         else:
             self._inside = (self._by_class, *self._plain)
         self._entries = self._inside if self._around is None else (self._run_around,)
-        if records and self._around is None:
+        self._named = self._entries
+        if self._around is None and (records or self._plain or self._tables is not None):
             self._publish(records, bool(self._plain))
+            if self._tables is None and len(self._inside) <= LINEAR:
+                self._named = (*self._entries_by_name(records), *self._entries)
 
     def _is_strict(self) -> bool:
         return settings.strict if self._strict is None else self._strict
@@ -566,29 +581,6 @@ class PolymorphicFunction(Direct, Generic[P, R]):
             )
         make, options = self._remake
         return remade, (make, self.python_function, options, *source_file(self._python))
-
-
-def _why(exact: Signature, before: Signature) -> tuple[str, tuple[Change, ...]]:
-    """How a signature differs from that of an earlier trace: in words, and argument by argument."""
-    changes = argument_changes(exact, before)
-    return retrace_reason(exact, before, changes), changes
-
-
-def _place(guard: Guard) -> Hashable:
-    """Where a guard looks, and whether it is for the value itself or only for its kind."""
-    key: Hashable = guard.path.key
-    return key if isinstance(guard.expect, StaticType) else ("any", key)
-
-
-def _volatile(changes: Mapping[Any, tuple[int, Type]]) -> frozenset[Any]:
-    """The places that a trace must not rely on: (as `runtime.trace.outside` reads them) those whose value
-    changed twice; ("any", place): whose kind did; ("sizes", place): whose kind did once."""
-    often = {place for place, (times, _) in changes.items() if times >= 2}
-    return frozenset(often | {("sizes", place[1]) for place in changes if place[0] == "any"})
-
-
-def _reason(error: Exception) -> str:
-    return error.what if isinstance(error, AutographError) else f"{type(error).__name__}: {error}"
 
 
 def _named(given: Sequence[Any] | Mapping[str, Any] | None, binder: Binder) -> dict[str, Any] | None:
