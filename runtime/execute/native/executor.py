@@ -84,6 +84,7 @@ class NativeFunction:
         if reason:
             raise Unlowered(reason)
         self._graph, self._plan = graph, plan
+        self._makes_arrays = _makes_wide_arrays(graph)
         self._strided: Callable[..., Any] | None = None
         self._job: background.Job | None = None
         self._code, self.text = self._compile(True)
@@ -125,6 +126,8 @@ class NativeFunction:
     def _missed(self, *args: Any) -> Any:
         """A call with arguments in another form: arrays that are not in C order get code of their own."""
         if not self._code.enabled.value or not _strided(args):
+            return self._plan()(*args)
+        if self._makes_arrays and any(map(_turned, args)):  # what NumPy makes of them is in their order
             return self._plan()(*args)
         job = self._job
         if job is None:
@@ -172,6 +175,21 @@ class NativeLoops:
     def bails(self) -> int:
         """How many of them it has handed back to the plan."""
         return sum(part.bails for part in self.parts)
+
+
+def _turned(x: Any) -> bool:
+    """Whether the elements of an array lie in memory in another order of axes than C's."""
+    if type(x) is not np.ndarray or x.ndim < 2:
+        return False
+    steps = [abs(step) for step, n in zip(x.strides, x.shape, strict=True) if n != 1]
+    return any(a < b for a, b in zip(steps, steps[1:], strict=False))
+
+
+def _makes_wide_arrays(graph: Graph) -> bool:
+    """Whether arrays of several axes are made in a graph, not only looked at."""
+    made = [n for n in walk_nodes(graph) if n.op not in ("getitem", "py.getattr")]
+    types = [v.type for node in made for v in node.outputs if isinstance(v.type, ArrayType)]
+    return any(t.shape is None or len(t.shape) > 1 for t in types)
 
 
 def _strided(args: tuple[Any, ...]) -> bool:

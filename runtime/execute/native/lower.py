@@ -241,6 +241,8 @@ class _Lowering:
             self.set_item(args[0], args[1], args[2])
             return []
         made = self.value(node, args)
+        if node.outputs and isinstance(made, (Arr, Lazy)) and getattr(node.outputs[0].type, "scalar", False):
+            raise Unlowered("arithmetic on arrays without axes")  # NumPy makes numbers of the results
         return [made] if node.outputs else []
 
     def quietly(self, node: Node, args: list[Val]) -> list[Val] | None:
