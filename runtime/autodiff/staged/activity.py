@@ -38,7 +38,14 @@ def _follow(node: Node, found: set[Value], classes: Aliases) -> None:
     changes = [x in found for x in node.inputs]
     if not any(changes):
         return
-    if node.op == "cond":
+    if node.op == "with":
+        (region,) = node.regions
+        inside = varied_inside(region, changes)
+        _outputs(node, found, [x in inside for x in region.results] or [False] * len(node.outputs))
+        for p, x, was in zip(region.params, node.inputs, changes, strict=True):
+            if p in inside and not was:
+                _written(x, found, classes)
+    elif node.op == "cond":
         arms = [varied_inside(r, changes[1:]) for r in node.regions]
         ways = [
             [x in v for x in r.results] for r, v in zip(node.regions, arms, strict=True) if not r.diverges

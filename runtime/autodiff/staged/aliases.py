@@ -11,7 +11,7 @@ import dataclasses
 import weakref
 
 from runtime.autodiff.rows import VIEWS
-from runtime.autodiff.staged.calls import harmless, pure_call
+from runtime.autodiff.staged.calls import harmless, is_errstate, pure_call
 from runtime.ir.effects import effect_of
 from runtime.ir.graph import Graph, Node, Operand, Value
 from runtime.ir.opdef import EFFECT, PURE
@@ -76,6 +76,7 @@ class Aliases:
         self.views: dict[Value, Node] = {}  # values that surely are views, with the node that makes them
         self.unknown = False
         self._users = _users(graph)
+        self._makers: dict[Operand, Node] = {out: node for node in graph.nodes for out in node.outputs}
         for param in graph.params:
             if in_memory(param.type):
                 self._new(param, Class(1, True))
@@ -161,8 +162,10 @@ class Aliases:
 
     # ------------------------------------------------------------------ nodes
     def _node(self, node: Node) -> None:
-        if node.op == "cond":
+        if node.op == "cond" or node.op == "with" and is_errstate(self._makers.get(node.inputs[0])):
             self._cond(node)
+        elif is_errstate(node):
+            self._fresh(node)
         elif node.op in ("while", "for"):
             self._loop(node)
         elif node.regions:
@@ -269,13 +272,14 @@ class Aliases:
 
     def _cond(self, node: Node) -> None:
         operands = node.inputs[1:]
+        skip = node.op == "with"  # the region's first parameter is what entering gave
         arms = [(arm, aliases_of(arm)) for arm in node.regions]
         for arm, inner in arms:
-            self._inner_writes(arm, inner, operands)
+            self._inner_writes(arm, inner, node.inputs if skip else operands)
         for k, out in enumerate(node.outputs):
             if in_memory(out.type):
                 ways = [(inner, arm.results[k]) for arm, inner in arms if not arm.diverges]
-                self._either(out, ways, operands, [arm.params for arm, _ in arms if not arm.diverges])
+                self._either(out, ways, operands, [arm.params[skip:] for arm, _ in arms if not arm.diverges])
 
     def _either(
         self, out: Value, ways: list[tuple[Aliases, Operand]], operands: object, params: object

@@ -48,6 +48,7 @@ def forward(linear: Any, node: Node) -> Callable[[], None]:
 class _Branch:
     def __init__(self, linear: Any, node: Node) -> None:
         self.linear, self.trace, self.node = linear, linear.trace, node
+        self.enters = int(node.op == "with")  # whether the region's first parameter is what entering gave
         self.operands = node.inputs[1:]
         self.followed = [isinstance(x, Value) and x in linear.varied for x in self.operands]
         self.in_place = [isinstance(x, Value) and x in linear.buffered for x in self.operands]
@@ -79,9 +80,10 @@ class _Branch:
             ends=[a.diverges for a in self.arms],
         )
         outputs = trace.builder.add(
-            "cond",
+            node.op,
             [linear.operand(node.inputs[0]), *captured],
             [*[out.type for out in node.outputs], *kinds],
+            attrs=dict(node.attrs),
             regions=tuple(regions),
             names=[out.name for out in node.outputs],
             span=node.span,
@@ -101,11 +103,13 @@ class _Branch:
     def _arm(self, arm: Graph, frozen: list[Any]) -> Arm:
         """One arm, forward and back."""
         trace, linear = self.trace, self.linear
-        buffered = [p for p, b in zip(arm.params, self.in_place, strict=True) if b]
-        kept = {p: f for p, f in zip(arm.params, frozen, strict=True) if f is not None}
+        params = arm.params[self.enters :]
+        buffered = [p for p, b in zip(params, self.in_place, strict=True) if b]
+        kept = {p: f for p, f in zip(params, frozen, strict=True) if f is not None}
         with trace.region(arm.name) as front:
-            args = [linear.operand(x) for x in self.operands]
-            inner = linear.inside(arm, args, self.followed, buffered, kept)
+            entered = [front.param(p.type, p.name) for p in arm.params[: self.enters]]
+            args = [*entered, *[linear.operand(x) for x in self.operands]]
+            inner = linear.inside(arm, args, [*[False] * self.enters, *self.followed], buffered, kept)
             made = Arm(front, inner.forward(), arm.diverges)
             if not arm.diverges:
                 self._way_back(made, inner, front)
@@ -113,7 +117,7 @@ class _Branch:
 
     def _way_back(self, made: Arm, inner: Any, front: Builder) -> None:
         """Record the way back of an arm in a region inside it."""
-        trace, params = self.trace, inner.graph.params
+        trace, params = self.trace, inner.graph.params[self.enters :]
         with trace.region("back") as back:
             cts: list[Any] = [None] * len(self.node.outputs)
             for k in self.live:
@@ -170,20 +174,24 @@ class _Branch:
             return
         cts = [linear.full_ct(self.node.outputs[k]) for k in self.live]
         buffers = [linear.slot(x).buffer for x, b in zip(self.operands, self.in_place, strict=True) if b]
-        builders, results = [], []
+        if self.enters:
+            (arm,) = self.arms
+            assert arm.back is not None
+            results = linear.again(arm.back, self._arguments(arm, [*cts, *buffers], extra))
+            for x, made in zip(self._out(), results, strict=True):
+                linear.give(x, trace.wrap(made))
+            return
+        builders, ends = [], []
         left = list(extra)
         for arm in self.arms:
             mine, left = left[: len(arm.kept)], left[len(arm.kept) :]
             with trace.region(arm.front.name) as builder:
                 builders.append(builder)
                 if arm.back is None:
-                    results.append([trace.operand(linear.zeros(x)) for x in self._out()])
+                    ends.append([trace.operand(linear.zeros(x)) for x in self._out()])
                     continue
-                kept = iter(mine)
-                needed = [self._bound(next(kept), arm) if x is None else x for x in arm.outside]
-                args = [trace.operand(x) for x in (*cts, *buffers, *needed)]
-                results.append(linear.again(arm.back, args))
-        captured, regions = close_regions(trace, builders, results)
+                ends.append(linear.again(arm.back, self._arguments(arm, [*cts, *buffers], mine)))
+        captured, regions = close_regions(trace, builders, ends)
         outputs = trace.builder.add(
             "cond",
             [trace.operand(pred), *captured],
@@ -193,6 +201,12 @@ class _Branch:
         )
         for x, out in zip(self._out(), outputs, strict=True):
             linear.give(x, trace.wrap(out))
+
+    def _arguments(self, arm: Arm, first: list[Any], mine: list[Operand]) -> list[Operand]:
+        """What the way back of an arm takes, in the region that is being recorded."""
+        kept = iter(mine)
+        needed = [self._bound(next(kept), arm) if x is None else x for x in arm.outside]
+        return [self.trace.operand(x) for x in (*first, *needed)]
 
     def _bound(self, value: Operand, arm: Arm) -> Operand:
         """A value that was handed out by the arm that runs now."""

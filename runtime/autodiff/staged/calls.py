@@ -10,6 +10,8 @@ import builtins
 import math
 from typing import Any
 
+import numpy as np
+
 from runtime.autodiff.staged.kinds import NotStaged
 from runtime.ir.effects import effect_of, tame
 from runtime.ir.graph import Const, Node, Operand
@@ -96,6 +98,12 @@ def pure(node: Node) -> bool:
     if node.op in ("py.getattr", "raise"):
         return node.op == "raise" or isinstance(node.inputs[0].type, (ArrayType, WeakType, NumberType))
     return node.op in OPS and effect_of(node, OPS) == PURE
+
+
+def is_errstate(node: Node | None) -> bool:
+    """Whether the node makes a context that only says what becomes of floating-point warnings."""
+    target: Any = node.inputs[0] if node is not None and node.op == "py.call" else None
+    return isinstance(target, Const) and target.value is np.errstate
 
 
 def pure_call(node: Node) -> bool:

@@ -111,11 +111,12 @@ class Linear:
         active = any(isinstance(x, Value) and x in self.varied for x in node.inputs)
         if not active:
             self.copy(node)
-        elif node.op in ("while", "for", "cond") and self._flows(node):
-            way = branches.forward if node.op == "cond" else loops.forward
-            self.steps.append((node, way(self, node)))
-        elif node.op in ("while", "for", "cond"):
-            self.copy(node)
+        elif node.op in ("while", "for", "cond") or self._is_errstate(node):
+            if self._flows(node):
+                way = loops.forward if node.op in ("while", "for") else branches.forward
+                self.steps.append((node, way(self, node)))
+            else:
+                self.copy(node)
         elif node.regions:
             raise NotStaged(f"a {node.op} statement")
         elif node.op == "setitem" or node.op in WRITING:
@@ -127,6 +128,10 @@ class Linear:
             self._plain(node)
         if node.regions and self.classes.writes or node.op == "setitem" or node.op in WRITING:
             self.copies.clear()
+
+    def _is_errstate(self, node: Node) -> bool:
+        maker = self.makers.get(node.inputs[0]) if node.op == "with" else None  # type: ignore[call-overload]
+        return calls.is_errstate(maker) and not node.regions[0].diverges
 
     def _flows(self, node: Node) -> bool:
         """Whether followed values come out of a statement, or are written in it."""

@@ -1,0 +1,314 @@
+"""Staged gradients: the same as on the tape, as graphs that hold the laws, by plan and native code alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autograph as ag
+from runtime import tree
+from runtime.config import settings
+from runtime.ir.verify import verify
+from runtime.ops.table import OPS
+
+Program = Callable[..., Any]
+R = np.random.default_rng(0)
+V, M, SQUARE = R.standard_normal(5), R.standard_normal((4, 5)), R.standard_normal((3, 3)) + 4 * np.eye(3)
+COMPLEX = R.standard_normal(4) + 1j * R.standard_normal(4)
+PROGRAMS: list[tuple[Program, tuple[Any, ...]]] = []
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+
+def program(*args: Any) -> Callable[[Program], Program]:
+    def add(f: Program) -> Program:
+        PROGRAMS.append((f, args))
+        return f
+
+    return add
+
+
+@program(V)
+def straight(x: Any) -> Any:
+    return np.sum(np.sin(x) * x + np.exp(x))
+
+
+@program(V, M)
+def mm(x: Any, a: Any) -> Any:
+    return np.mean(np.tanh(a @ x) ** 2)
+
+
+@program(2.0, V)
+def scalarw(w: Any, x: Any) -> Any:
+    return np.sum(w * x * x) + w**3
+
+
+@program(3.0)
+def pyscalar(w: Any) -> Any:
+    return w * w * w + math.sin(w)
+
+
+@program(V)
+def branch(x: Any) -> Any:
+    if x[0] > 0:
+        y = x * 2
+    else:
+        y = x * x
+    return y.sum()
+
+
+@program(V)
+def norm0(x: Any) -> Any:
+    return np.sqrt(np.sum(x * x)) + np.sum(np.where(x > 0, np.log(x), x))
+
+
+@program(V, 3)
+def loopn(x: Any, n: Any) -> Any:
+    s = 0.0
+    for i in range(30):
+        s = s + np.sum(np.sin(x * i)) * 0.1
+    return s
+
+
+@program(V)
+def loopx(x: Any) -> Any:
+    s = 0.0
+    for e in x:
+        s = s + e * e * s * 0.1 + e
+    return s
+
+
+@program(1.5)
+def wloop(x: Any) -> Any:
+    y = x
+    while y < 100:
+        y = y * x + 0.1
+    return y
+
+
+@program(V, M)
+def rnn(h: Any, w: Any) -> Any:
+    for i in range(20):
+        h = np.tanh(w.T @ (w @ h) * 0.1 + h)
+    return np.sum(h)
+
+
+@program(V)
+def condloop(x: Any) -> Any:
+    s = 0.0
+    for i in range(20):
+        if i % 3 == 0:
+            s = s + x[i % 5] * 2
+        elif s > 3:
+            s = s * 0.5
+        else:
+            s = s + x[0] * x[1]
+    return s
+
+
+@program(V)
+def brk(x: Any) -> Any:
+    s = 0.0
+    for i in range(40):
+        s = s + x[i % 5] ** 2
+        if s > 4:
+            break
+        if s > 2:
+            continue
+        s = s + 0.3 * x[1]
+    return s
+
+
+@program(2.0)
+def early(x: Any) -> Any:
+    for i in range(30):
+        x = x * 1.1
+        if x > 5:
+            return x * x
+    return x
+
+
+@program(SQUARE)
+def lin(a: Any) -> Any:
+    return np.sum(np.linalg.inv(a)) + np.linalg.det(a)
+
+
+@program(V)
+def nest(x: Any) -> Any:
+    t = 0.0
+    for i in range(18):
+        k = 0
+        y = x * 0.9
+        while np.sum(y * y) > 0.01:
+            y = y * 0.5
+            k += 1
+        t = t + np.sum(y) * i
+    return t
+
+
+@program(V, M)
+def softm(b: Any, w: Any) -> Any:
+    z = w + b
+    z = z - np.max(z, axis=1, keepdims=True)
+    l = np.log(np.sum(np.exp(z), axis=1))
+    return np.mean(l - z[np.arange(4), np.array([0, 2, 1, 3])])
+
+
+@program(V)
+def newton(a: Any) -> Any:
+    x = np.ones(5)
+    while np.max(np.abs(x * x - np.abs(a))) > 1e-9:
+        x = 0.5 * (x + np.abs(a) / x)
+    return x.sum()
+
+
+@program(V)
+def writes(x: Any) -> Any:
+    y = np.zeros(6)
+    y[1:] = x
+    y[0] = x[0] * x[1]
+    y *= 2
+    return np.sum(y * y)
+
+
+@program(V)
+def writeloop(x: Any) -> Any:
+    h = np.zeros(30)
+    h[0] = x[0]
+    for i in range(1, 30):
+        h[i] = h[i - 1] * 0.9 + x[i % 5] * h[i - 1] * 0.1
+    return np.sum(h)
+
+
+@program(V)
+def applist(x: Any) -> Any:
+    out = []
+    for i in range(20):
+        out.append(x[i % 5] * i)
+    s = 0.0
+    for o in out:
+        s = s + o * o
+    return s
+
+
+@program(V)
+def view(x: Any) -> Any:
+    y = x * 1.0
+    z = y[1:3]
+    z[0] = x[0] * x[4]
+    y[2] *= 3
+    return np.sum(y * y) + z[1]
+
+
+@program(COMPLEX)
+def cplx(z: Any) -> Any:
+    return np.sum(np.abs(np.fft.fft(z * z)) ** 2)
+
+
+@program(V.astype(np.float32))
+def f32(x: Any) -> Any:
+    return np.sum(x * np.float32(2) + x * 0.5)
+
+
+@program({"w": M, "b": V})
+def params(p: Any) -> Any:
+    return np.sum(np.tanh(p["w"] * p["b"]))
+
+
+@program(V)
+def concat(x: Any) -> Any:
+    return np.sum(np.concatenate([x, x * x]) * np.arange(10.0)) + np.stack([x, x]).sum()
+
+
+@program(V)
+def eigs(x: Any) -> Any:
+    a = np.outer(x, x) + np.diag(x)
+    w, q = np.linalg.eigh(a)
+    return np.sum(w * w)
+
+
+def inner(x: Any) -> Any:
+    return x * x
+
+
+@program(V)
+def nested(x: Any) -> Any:
+    f = lambda a: inner(a) * 2
+    return f(x).sum()
+
+
+@program(V)
+def second(x: Any) -> Any:
+    return np.sum(ag.grad(lambda y: np.sum(y**3))(x) ** 2)
+
+
+@program(V)
+def elem(x: Any) -> Any:
+    y = x * 2.0
+    s = 0.0
+    for i in range(20):
+        y[i % 5] = y[i % 5] * x[(i + 1) % 5] + 1
+        s = s + y[i % 5]
+    return s
+
+
+ON_TAPE = ["applist"]
+CASES = pytest.mark.parametrize(("f", "args"), PROGRAMS, ids=[f.__name__ for f, _ in PROGRAMS])
+
+
+def same(got: Any, want: Any, rtol: float = 1e-11) -> None:
+    a, b = tree.flatten(got)[0], tree.flatten(want)[0]
+    assert len(a) == len(b)
+    for x, y in zip(a, b, strict=True):
+        assert type(x) is type(y)
+        assert np.asarray(x).dtype == np.asarray(y).dtype
+        np.testing.assert_allclose(x, y, rtol=1e-5 if np.asarray(y).dtype == np.float32 else rtol, atol=1e-13)
+
+
+@CASES
+def test_same_as_on_the_tape(f: Program, args: tuple[Any, ...]) -> None:
+    gradient = ag.value_and_grad(f)
+    with settings.override(executor="numpy"):
+        got = gradient(*args)
+        same(got, gradient.eager(*args))
+        same(gradient(*args), got)  # nothing of the first call is left in the second
+    record = gradient.traces[-1]
+    assert (record.concrete is None) == (f.__name__ in ON_TAPE), record.plain
+    if record.concrete is not None:
+        verify(record.concrete.graph, OPS)
+
+
+@CASES
+def test_by_native_code(f: Program, args: tuple[Any, ...]) -> None:
+    with settings.override(executor="auto"):
+        gradient = ag.value_and_grad(f)
+        same(gradient(*args), gradient.eager(*args), 1e-9)
+
+
+@CASES
+def test_inside_a_function(f: Program, args: tuple[Any, ...]) -> None:
+    @ag.function
+    def outer(*given: Any) -> Any:
+        value, slope = ag.value_and_grad(f)(*given)
+        return value * 2, slope
+
+    value, slope = ag.value_and_grad(f).eager(*args)
+    got, found = outer(*args)
+    np.testing.assert_allclose(got, value * 2, rtol=1e-6)
+    same(found, slope)
+
+
+@CASES
+def test_second_order(f: Program, args: tuple[Any, ...]) -> None:
+    """The transformation of what it gave, or the tape over it."""
+
+    def length(x: Any, *rest: Any) -> Any:
+        return sum(np.sum(np.abs(leaf) ** 2) for leaf in tree.flatten(ag.grad(f)(x, *rest))[0])
+
+    gradient = ag.grad(length)
+    if isinstance(args[0], dict):
+        return
+    same(gradient(*args), gradient.eager(*args), 1e-8)
