@@ -8,6 +8,7 @@ they can be.
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import re
 import sys
@@ -29,6 +30,7 @@ from runtime.ops.table import OPS
 from runtime.types import ArrayType
 
 _COLUMNS = 110
+LARGE = 1 << 20  # bytes
 _ASSIGNMENT = re.compile(
     r"\s*(\w+) (?:[-+*/%&|^@]|//|\*\*|<<|>>)?= "
 )  # a line of the user's that assigns one name
@@ -153,6 +155,7 @@ class _Printer(Chained):
             and len(node.outputs) == 1
             and counts.get(node.outputs[0], 0) == 1
             and node.outputs[0] not in scope.info.nested
+            and not self.frees(scope, node)
         )
         operands = dict(enumerate(node.inputs))
         order = template.order
@@ -176,6 +179,20 @@ class _Printer(Chained):
             self.assign(scope, node.outputs[0], expr)
         else:
             self.unpack(scope, node, expr)
+
+    def frees(self, scope: Scope, node: Node) -> bool:
+        """Whether a large array in a variable is needed no more after it: it should go before others come."""
+        for x in node.inputs:
+            if (
+                isinstance(x, Value)
+                and scope.info.last.get(x) == scope.position
+                and x not in scope.graph.params
+            ):
+                known = x in scope.env and x not in scope.pending
+                if known and isinstance(x.type, ArrayType) and None not in (x.type.shape or (None,)):
+                    if math.prod(n or 0 for n in x.type.shape or ()) * x.type.dtype.itemsize >= LARGE:
+                        return True
+        return False
 
     def guess_name(self, scope: Scope, node: Node) -> None:
         """Call an unnamed value as the user's line does, if that assigns one name and this node ends it."""
