@@ -130,7 +130,7 @@ class ConcreteFunction:
         if settings.executor == "numpy":
             return "the setting executor"
         if settings.executor == "auto" and not executor.worthwhile(self.optimised):
-            return "there is no loop and little arithmetic on arrays in it"
+            return "it computes no numbers, or is too long"
         return ""
 
     def _compile(self) -> None:
