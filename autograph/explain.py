@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from autograph.convert import MISSING, converted, resolve
 from runtime.errors import AutographError, ConversionRefused, GeneratorError, Span
+from runtime.function.concrete import ConcreteFunction
 from runtime.function.polymorphic import PolymorphicFunction
 from runtime.function.records import TraceRecord
 from runtime.function.signature import show
@@ -68,7 +69,8 @@ class TraceExplanation:
     signature, reason, seconds: what it serves, why it was made, what that took.
     plain: why Python runs it, or None.  parameters: (name, type) of each.  guards: what it relies on.
     notes: what became less precise or was left to Python.  inlined: functions that were traced into.
-    passes: what the graph passes did, one text for each that did anything.
+    passes: what the graph passes did, one text for each that did anything.  executor: what runs its calls at
+    present, and why not native code.
     """
 
     signature: str
@@ -81,11 +83,14 @@ class TraceExplanation:
     inlined: tuple[str, ...]
     statements: tuple[Statement, ...]
     passes: tuple[str, ...] = ()
+    executor: str = ""
 
     def __str__(self) -> str:
         lines = [self.signature, f"  traced in {self.seconds * 1e3:.1f} ms: {self.reason}"]
         if self.plain is not None:
             lines.append(f"  runs as plain Python: {self.plain}")
+        if self.executor:
+            lines.append(f"  runs {self.executor}")
         lines += [f"  relies on {guard}" for guard in self.guards]
         lines += [f"  traced into {name}" for name in self.inlined]
         lines += [
@@ -384,6 +389,17 @@ _LIBRARIES = {"runtime", "autograph", "numpy", "scipy", "cupy", *sys.stdlib_modu
 
 
 # ------------------------------------------------------------------------------------------ traces
+def _executor(concrete: ConcreteFunction) -> str:
+    """What runs the calls of a trace at present."""
+    now = concrete.executor
+    if now == "cupy":
+        return "on CuPy"
+    if now == "native":
+        rest = f" but for what can't: {concrete.not_native}" if concrete.not_native else ""
+        return f"as native code{rest}"
+    return f"on NumPy, not as native code: {concrete.not_native}"
+
+
 def _trace(record: TraceRecord, found: _Statements) -> TraceExplanation:
     signature = record.signature
     parameters = tuple((name, show(t)) for name, t in zip(signature.names, signature.types, strict=True))
@@ -418,6 +434,7 @@ def _trace(record: TraceRecord, found: _Statements) -> TraceExplanation:
         tuple(sorted(f"{name} ({file.rpartition('/')[2]})" for name, file in inlined)),
         tuple(found.traced(concrete.graph, concrete.notes)),
         tuple(map(str, concrete.passes.steps)),
+        _executor(concrete),
     )
 
 

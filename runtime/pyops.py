@@ -10,7 +10,17 @@ from runtime.boxes import Cell, bound
 from runtime.errors import GuardError
 from runtime.types import Type, describes, same_static
 
-__all__ = ["bound", "catches", "check_same", "expect", "list_of", "make_function", "unpack"]
+__all__ = [
+    "bound",
+    "call_with",
+    "catches",
+    "check_same",
+    "expect",
+    "list_of",
+    "make_function",
+    "merged",
+    "unpack",
+]
 
 
 def catches(classes: Any, error: BaseException) -> bool:
@@ -25,6 +35,14 @@ def catches(classes: Any, error: BaseException) -> bool:
 
 def unpack(value: Any, before: int, after: int | None = None) -> tuple[Any, ...]:
     """The items of `a, b = value` (after=None) or of `a, *rest, b = value`, with Python's own errors."""
+    if not hasattr(type(value), "__iter__"):
+        refused = ""
+        try:
+            iter(value)
+        except TypeError as error:
+            refused = str(error)
+        if refused.endswith(" object is not iterable"):
+            raise TypeError(f"cannot unpack non-iterable {refused.split(chr(39))[1]} object")
     if after is None:
         items = tuple(itertools.islice(it := iter(value), before + 1))
         if len(items) < before:
@@ -45,6 +63,25 @@ def unpack(value: Any, before: int, after: int | None = None) -> tuple[Any, ...]
     return (*everything[:before], everything[before:stop], *everything[stop:])
 
 
+def merged(*parts: Any) -> dict[Any, Any]:
+    """`{**a, **b, ...}`."""
+    result: dict[Any, Any] = {}
+    for part in parts:
+        result = {**result, **part}
+    return result
+
+
+def call_with(function: Any, args: Any, *named: Any) -> Any:
+    """`function(*args, **a, **b, ...)`."""
+    given: dict[str, Any] = {}
+    for part in named[:-1]:
+        mapping = {**part} if hasattr(part, "keys") else part
+        if mapping is part or given.keys() & mapping.keys():
+            return function(*args, **given, **mapping)  # Python refuses it, in its own words
+        given.update(mapping)
+    return function(*args, **given, **named[-1]) if given else function(*args, **named[-1])
+
+
 def _counts_in_message() -> bool:
     """Whether this Python's own message counts the surplus (it does from 3.14 on)."""
     try:
@@ -54,9 +91,12 @@ def _counts_in_message() -> bool:
     return False
 
 
-def list_of(*items: Any) -> list[Any]:
-    """A new list of the arguments."""
-    return list(items)
+def list_of(starred: tuple[int, ...], *items: Any) -> list[Any]:
+    """`[a, *b, ...]`; starred: which of the items are taken apart."""
+    result: list[Any] = []
+    for k, item in enumerate(items):
+        result += [*item] if k in starred else [item]
+    return result
 
 
 def make_function(

@@ -111,7 +111,9 @@ class TracedGlobals(dict[str, Any]):
     A global read of a function whose globals aren't an exact dict goes through `__getitem__`."""
 
     def __init__(self, trace: Trace, real: dict[str, Any]) -> None:
-        super().__init__({"__builtins__": real.get("__builtins__", __builtins__)})
+        # what making a function looks up by itself
+        super().__init__({k: real[k] for k in ("__name__", "__builtins__") if k in real})
+        self.setdefault("__builtins__", __builtins__)
         self.trace, self.real = trace, real
         # a dict that the program writes to is not taken for a module's globals
         self.handle = trace.constant(real, Path((real,), (), "global "), kind=Namespace)

@@ -14,7 +14,7 @@ from runtime.autodiff.lists import FollowedList
 from runtime.functional import cond, for_loop
 from runtime.trace import items
 from runtime.trace.core import active, is_static
-from runtime.trace.values import Star, Traced
+from runtime.trace.values import Star, Traced, known_class
 
 
 def list_(*values: Any) -> Any:
@@ -24,13 +24,7 @@ def list_(*values: Any) -> Any:
         return FollowedList(values) if recording() else list(values)
     if not any(isinstance(v, Star) for v in values):
         return items.new_list(trace, values)
-    out = items.new_list(trace, ())
-    for v in values:
-        if isinstance(v, Star):
-            out.extend(v.value)
-        else:
-            out.append(v)
-    return out
+    return items.starred_list(trace, values)
 
 
 def tuple_(*values: Any) -> Any:
@@ -64,7 +58,9 @@ def dict_merge(*parts: Any) -> Any:
     """`{**a, **b, ...}`: each part is a mapping; later ones win."""
     trace = active()
     if trace is None:
-        return {k: v for part in parts for k, v in dict(part).items()}
+        return pyops.merged(*parts)
+    if not all(isinstance(part, dict) or known_class(part) is dict for part in parts):
+        return items.merged(trace, parts)
     result = items.new_dict(trace, [])
     for part in parts:
         trace.protocol.get_attr(result, "update")(part)
@@ -83,11 +79,24 @@ def unpack(value: Any, before: int | None = None, after: int | None = None) -> A
     return pyops.unpack(value, before, after)
 
 
+def keywords(mapping: Any) -> Any:
+    """The mapping of `f(**mapping)`; while tracing, under one name a marker where its keys aren't known."""
+    trace = active()
+    if trace is None or isinstance(mapping, dict):
+        return mapping
+    found = items.known_pairs(trace, mapping) if isinstance(mapping, Traced) else None
+    if found is None or not all(type(key) is str for key in found):
+        return {f"**{id(mapping)}": Star(mapping)}
+    return found
+
+
 def _spread(value: Any) -> Any:
     """The items of `*value`; while tracing, a marker where their number isn't known."""
     trace = active()
-    if trace is None or not isinstance(value, Traced):
-        return value
+    if not isinstance(value, Traced):
+        if hasattr(type(value), "__iter__") or hasattr(type(value), "__getitem__"):
+            return value
+        return (Star(value),) if trace is not None else pyops.list_of((0,), value)  # which is refused
     found = items.known_items(trace, value)
     return (Star(value),) if found is None else found
 

@@ -80,8 +80,11 @@ class _Calls(Rewriter):
 
     def visit_Call(self, node: Any) -> Any:
         self.generic(node)
-        if self.as_written(node):
+        spread = [word for word in node.keywords if word.arg is None]
+        if not spread and self.as_written(node):
             return node
+        for word in spread:
+            word.value = locate(self.work.ag("keywords", word.value), node)
         made = self.work.ag("call", node.func, *node.args)
         made.keywords = node.keywords
         return locate(made, node)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from runtime import pyops
 from runtime.boxes import Cell
 from runtime.ir.graph import Const
 from runtime.ir.opdef import OpDef
@@ -85,6 +86,8 @@ _PURE_SELF = (str, bytes, int, float, complex, bool, tuple, frozenset, range, sl
 
 def call(trace: Trace, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`f(*args, **kwargs)`."""
+    if any(isinstance(a, Star) for a in kwargs.values()):
+        return _call_with(trace, f, args, kwargs)
     if any(isinstance(a, Star) for a in args):
         return _starred_call(trace, f, args, kwargs)
     if isinstance(f, Method):
@@ -141,6 +144,24 @@ def _starred_call(trace: Trace, f: Any, args: tuple[Any, ...], kwargs: dict[str,
     spread = tuple(i for i, a in enumerate(args, 1) if isinstance(a, Star))
     plain = [a.value if isinstance(a, Star) else a for a in args]
     result = trace.record("py.call", [f, *plain], kwargs, attrs={"starred": spread})
+    trace.heap.unknown_call()
+    return result
+
+
+def _call_with(trace: Trace, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call with `**d`, where the keys of d are known only at run time."""
+    parts: list[Any] = []
+    named: dict[str, Any] = {}
+    for name, value in kwargs.items():
+        if not isinstance(value, Star):
+            named[name] = value
+            continue
+        parts += [items.new_dict(trace, list(named.items()))] if named else []
+        parts.append(value.value)
+        named = {}
+    parts += [items.new_dict(trace, list(named.items()))] if named else []
+    given = items.starred_list(trace, args) if any(isinstance(a, Star) for a in args) else args
+    result = trace.record("py.call", [pyops.call_with, f, given, *parts])
     trace.heap.unknown_call()
     return result
 

@@ -49,9 +49,9 @@ def new_list(trace: Trace, items: Sequence[Any]) -> Any:
 
 def starred_list(trace: Trace, items: Sequence[Any]) -> Any:
     """A new list of the items, some of which are spread at run time."""
-    spread = tuple(i for i, item in enumerate(items, 1) if isinstance(item, Star))
+    spread = tuple(i for i, item in enumerate(items) if isinstance(item, Star))
     plain = [item.value if isinstance(item, Star) else item for item in items]
-    value = trace.emit("py.call", [pyops.list_of, *plain], type=ObjectType(list), attrs={"starred": spread})
+    value = trace.emit("py.call", [pyops.list_of, spread, *plain], type=ObjectType(list))
     assert value is not None
     doubt(trace, *(item.value for item in items if isinstance(item, Star)))
     return trace.wrap(value, fresh=True)
@@ -63,6 +63,15 @@ def know_list(trace: Trace, handle: Traced, items: Sequence[Any]) -> None:
     trace.heap.sizes[who] = len(items)
     for i, item in enumerate(items):
         trace.heap.put(who, "item", i, item)
+
+
+def merged(trace: Trace, parts: Sequence[Any]) -> Any:
+    """A new dict of everything in the mappings."""
+    value = trace.emit("py.call", [pyops.merged, *parts], type=ObjectType(dict))
+    assert value is not None
+    doubt(trace, *parts)
+    doubt_inside(trace, *parts)
+    return trace.wrap(value, fresh=True)
 
 
 def new_dict(trace: Trace, pairs: Sequence[tuple[Any, Any]]) -> Any:
@@ -104,6 +113,12 @@ def known_items(trace: Trace, x: Any) -> list[Any] | None:
         return None
     size = known_size(trace, x)
     return None if size is None else [get_item(trace, x, i) for i in range(size)]
+
+
+def known_pairs(trace: Trace, x: Traced) -> dict[Any, Any] | None:
+    """The keys of a dict with the trace values of its items; None where they aren't all known."""
+    pairs = _viewed(trace, x, "items") if known_class(x) is dict else None
+    return None if pairs is None else dict(pairs)
 
 
 def _long(trace: Trace, x: Object) -> bool:

@@ -172,7 +172,7 @@ class Star:
 
     __slots__ = ("value",)
 
-    def __init__(self, value: Traced) -> None:
+    def __init__(self, value: Any) -> None:
         self.value = value
 
 

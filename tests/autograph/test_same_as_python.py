@@ -237,6 +237,75 @@ def indexes_a_known_list(a: Any) -> Any:
     return [10, 20][a]
 
 
+def options(a: Any = 10, *rest: Any, b: Any = 20, **more: Any) -> Any:
+    return a, rest, b, more
+
+
+@case(
+    ({"a": 1}, {}),
+    ({"b": 2}, {"a": 3}),
+    ({"q": 1}, {"c": 2}),
+    ([("a", 1)], {}),
+    ({1: 2}, {}),
+    (5, {}),
+    (A(1), {}),
+)
+def keywords_from_a_mapping(d: Any, e: Any) -> Any:
+    """Which keywords there are is known at run time only."""
+
+    def inner(a: Any = 0, **more: Any) -> Any:
+        return a, more, inner.__module__
+
+    made: list[Any] = []
+    for k in range(8):
+        try:
+            if k == 0:
+                made.append(options(**d))
+            elif k == 1:
+                made.append(options(1, **d))
+            elif k == 2:
+                made.append(options(*[7, 8], b=4, **d, q=5, **e))
+            elif k == 3:
+                made.append(inner(**d))
+            elif k == 4:
+                made.append({**d, **e, "x": k})
+            elif k == 5:
+                made.append(dict(**d, **e))
+            elif k == 6:
+                made.append(np.zeros(2, **e))
+            else:
+                made.append([k, *d, *e])
+        except TypeError as error:
+            made.append(str(error))
+    return made
+
+
+@case((5, [1]), ([1], 5), (i64(3), (1, 2)), ((1, 2), f64(3)), (A(1), None), ({1: 2, 3: 4}, "ab"), (len, {1}))
+def errors_of_unpacking(a: Any, b: Any) -> Any:
+    """What can't be taken apart is refused in Python's words for the place."""
+    made: list[Any] = []
+    for x in (a, b):
+        try:
+            p, q = x
+            made.append((p, q))
+        except TypeError as error:
+            made.append(str(error))
+        try:
+            p, *rest = x
+            made.append((p, rest))
+        except TypeError as error:
+            made.append(str(error))
+        try:
+            made.append([*x])
+        except TypeError as error:
+            made.append(str(error))
+        try:
+            made.append({**x})
+        except TypeError as error:
+            made.append(str(error))
+    return made
+
+
 WEIGHTS, LETTERS, OPERATORS, PLAIN = (0.5, 1.5, 2.5), "abcdef", (np.add, np.subtract), "plain"
 
 

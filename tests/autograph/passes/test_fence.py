@@ -69,7 +69,7 @@ CALLS = {
     "x.feed(1)": "ag.call(x.feed, 1)",
     "len(x)": "ag.call(len, x)",
     "x[[0, 1]]": "x[[0, 1]]",
-    "x(*x, **x)": "ag.call(x, *ag.unpack(x), **x)",
+    "x(*x, **x)": "ag.call(x, *ag.unpack(x), **ag.keywords(x))",
 }
 
 
