@@ -143,6 +143,8 @@ def in_place(state: State, op: str, a: Arr, b: Val) -> Arr:
 
 def kind_of(x: Val) -> Scalar:
     """The kind of an operand or of its elements."""
+    if isinstance(x, (Num, Arr)) and (x.element if isinstance(x, Arr) else x.members[0]).kind == "c":
+        raise Unlowered("an operator on arrays of complex numbers")
     if isinstance(x, Num) and len(x.members) == 1:
         return x.scalar
     if isinstance(x, Arr):
@@ -394,9 +396,11 @@ def lines(state: State, target: Arr, value: Lazy, outer: list[str], size: str) -
     """Store one line."""
     unit = target.strides[-1] == str(target.dtype.itemsize)
     lanes = width(value, target.dtype) if size != "1" else 1
-    line(
-        state, value, outer, size, lambda indices, x: put_at(state.e, target, indices, x), lanes, masked=unit
-    )
+
+    def put(indices: list[str], x: Num) -> None:
+        put_at(state.e, target, indices, x)
+
+    line(state, value, outer, size, put, lanes, masked=unit)
 
 
 __all__ = ["inner_indices", "worth_keeping"]

@@ -23,6 +23,7 @@ from runtime.execute.native.state import State
 from runtime.execute.native.ufunc_loops import call_loop
 from runtime.execute.native.values import Arr, Lazy, Num, Part, one
 
+LONG = 64  # elements of a line from which on it is worth beginning where vectors lie well
 TILE = 512  # elements that a ufunc's own loop works on at once
 ON_STACK = 1 << 14  # bytes of a row that may lie on the stack
 Element = Callable[[Sequence[str]], Num]
@@ -69,6 +70,8 @@ def located(e: Emitter, a: Arr, indices: Sequence[str]) -> str:
 def element_at(e: Emitter, a: Arr, indices: Sequence[str]) -> Num:
     """The element of an array at these indices, which are in range, or as many as there are lanes."""
     kind = a.element
+    if e.lanes > 1 and kind.kind == "c":
+        raise Scattered
     if e.lanes == 1 or e.along not in indices:
         return one(kind, e.splat(kind.llvm, load(e, kind, located(e, a, indices)).text))
     axis = list(indices).index(e.along)
@@ -173,18 +176,32 @@ def minus(e: Emitter, a: str, b: str) -> str:
 
 
 def vectors(
-    e: Emitter, start: str, stop: str, lanes: int, body: Callable[[str], None], masked: bool = True
-) -> None:
-    """A loop over elements, `lanes` at once, and the rest under a mask, or one by one."""
+    e: Emitter, start: str, stop: str, lanes: int, body: Callable[[str], None], masked: bool = True,
+    first: str = "",
+) -> None:  # fmt: skip
+    """A loop over elements, `lanes` at once, and the rest under a mask, or one by one.
+
+    first: how many come before the first whole vector, so that vectors lie well in memory.
+    """
     if lanes > 1:
         mark = e.mark()
         try:
-            _vectors(e, start, stop, lanes, body, masked)
+            if first:
+                _some(e, start, first, lanes, body)
+            _vectors(e, plus(e, start, first) if first else start, stop, lanes, body, masked)
             return
         except Scattered:
             e.mask, e.last, e.lanes, e.along = "", "", 1, ""
             e.rollback(mark)
     counted(e, start, stop, 1, body)
+
+
+def _several(e: Emitter, body: Callable[[str], None]) -> Callable[[str], None]:
+    def along(k: str) -> None:
+        e.along = k
+        body(k)
+
+    return along
 
 
 def _vectors(
@@ -193,47 +210,58 @@ def _vectors(
     span = minus(e, stop, start)
     many = str(int(span) // lanes * lanes) if span.isdigit() else e.op(f"and i64 {span}, {-lanes}")
     middle = plus(e, start, many)
-
-    def several(k: str) -> None:
-        e.along = k
-        body(k)
-
     e.lanes = lanes
     if many != "0":
-        counted(e, start, middle, lanes, several)
+        counted(e, start, middle, lanes, _several(e, body))
     e.lanes, e.along = 1, ""
     if middle == stop:
         return
-    if not masked:
+    if masked:
+        _some(e, middle, minus(e, stop, middle), lanes, body)
+    else:
         counted(e, middle, stop, 1, body)
-        return
+
+
+def _some(e: Emitter, start: str, count: str, lanes: int, body: Callable[[str], None]) -> None:
+    """Fewer elements than there are lanes."""
     some, out = e.block("some"), e.block("none")
     before = dict(e.memo)
-    if not (middle.isdigit() and stop.isdigit()):
-        e.branch(e.effect(f"icmp slt i64 {middle}, {stop}"), some, out)
+    fixed = count.isdigit()
+    if fixed:  # kept from LLVM, which would put anything into lanes that it knows do not count
+        count = e.op(f'call i64 asm "", "=r,0"(i64 {count})')
+    else:
+        e.branch(e.effect(f"icmp sgt i64 {count}, 0"), some, out)
         e.start(some)
-    rest = minus(e, stop, middle)
-    e.last = e.op(f"sub i64 {stop}, 1")
+    e.last = e.op(f"add i64 {start}, {e.op(f'sub i64 {count}, 1')}")
     e.lanes = lanes
-    if rest.isdigit():  # kept from LLVM, which would put anything into lanes that it knows do not count
-        rest = e.op(f'call i64 asm "", "=r,0"(i64 {rest})')
     order = "<" + ", ".join(f"i64 {k}" for k in range(lanes)) + ">"
-    e.mask = e.op(f"icmp ult {e.wide('i64')} {order}, {e.splat('i64', rest)}")
-    several(e.op(f"add i64 {middle}, 0"))
+    e.mask = e.op(f"icmp ult {e.wide('i64')} {order}, {e.splat('i64', count)}")
+    _several(e, body)(e.op(f"add i64 {start}, 0"))
     e.mask, e.last, e.lanes, e.along = "", "", 1, ""
-    if not (middle.isdigit() and stop.isdigit()):
+    if not fixed:
         e.jump(out)
         e.start(out)
         e.memo = before
 
 
+def before_whole(e: Emitter, at: str, lanes: int, itemsize: int, size: str) -> str:
+    """How many elements at an address come before the first place where whole vectors are best stored."""
+    if lanes == 1 or not size.isdigit() or int(size) < LONG:
+        return ""
+    wide = lanes * itemsize
+    low = e.op(f"and i64 {e.op(f'ptrtoint ptr {at} to i64')}, {wide - 1}")
+    rest = e.op(f"and i64 {e.op(f'sub i64 {wide}, {low}')}, {wide - 1}")
+    return e.op(f"lshr i64 {rest}, {itemsize.bit_length() - 1}")
+
+
 def line(
     state: State, value: Lazy, outer: Sequence[str], size: str, put: Put, lanes: int,
-    *, ready: bool = False, masked: bool = True,
+    *, ready: bool = False, masked: bool = True, first: str = "",
 ) -> None:  # fmt: skip
     """Give each element of a line (or as many as there are lanes) to `put`.
 
-    outer: the indices of all axes but the last.  ready: whether the parts for rows are prepared.
+    outer: the indices of all axes but the last.  ready: whether the parts for rows are prepared.  first: how
+    many elements come before the first whole vector.
     """
     e, rank = state.e, len(outer) + 1
     element = spread(value, rank)
@@ -248,7 +276,7 @@ def line(
 
     tiles = [part for part in value.parts if not part.row]
     if not tiles:
-        vectors(e, "0", size, lanes, body, masked)
+        vectors(e, "0", size, lanes, body, masked, first if masked else "")
         return
 
     def tile(start: str) -> None:

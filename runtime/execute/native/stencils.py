@@ -15,6 +15,7 @@ from runtime.execute.native.lines import (
     Room,
     counted,
     element_at,
+    before_whole,
     line,
     minus,
     put_at,
@@ -44,16 +45,22 @@ def delayed(state: State, target: Arr, value: Lazy, near: Sequence[Arr]) -> bool
     inner = target.dims[1:-1]
     if not all(n.isdigit() for n in inner):
         return False
-    lag = 0
-    for s in known:
-        rows = 0
-        for n, moved in zip(("1", *inner), s[:-1], strict=True):
-            rows = rows * int(n) + moved
-        lag = max(lag, -rows)
+    moves = [(_rows(inner, s[:-1]), s[-1]) for s in known]
+    lag = max(0, *(-rows for rows, _ in moves))
+    if any(-rows == lag and back < 0 for rows, back in moves):
+        lag += 1  # the line that is written while another one is computed must not be read behind the place
     if lag > MOST:
         return False
     by_lines(state, target, value, lag)
     return True
+
+
+def _rows(inner: Sequence[str], moved: Sequence[int]) -> int:
+    """A move along all axes but the last as a number of lines."""
+    rows = 0
+    for n, by in zip(("1", *inner), moved, strict=True):
+        rows = rows * int(n) + by
+    return rows
 
 
 def shift(target: Arr, leaf: Arr) -> tuple[int, ...] | None:
@@ -77,21 +84,31 @@ def row_of(e: Emitter, target: Arr, number: str) -> list[str]:
 
 
 def by_lines(state: State, target: Arr, value: Lazy, lag: int) -> None:
-    """Line by line; `lag` computed lines wait to be written."""
+    """Line by line; `lag` computed lines wait to be written, the first of them beside the next one."""
     e, size = state.e, target.dims[-1]
-    room = Room(target.element, times(e, str(lag + 1), size))
+    lanes, itemsize = width(value, target.dtype), target.dtype.itemsize
+    unit = target.strides[-1] == str(itemsize)
+    wide, first, misplaced = size, "", ""
+    if unit and size.isdigit() and all(int(s) % 64 == 0 for s in target.strides[:-1] if s.isdigit()):
+        first = before_whole(e, target.data, lanes, itemsize, size)
+    if first:  # lines that wait lie in memory as those of the target do
+        wide = str((int(size) + 2 * lanes) // lanes * lanes)
+        low = e.op(f"and i64 {e.op(f'ptrtoint ptr {target.data} to i64')}, {lanes * itemsize - 1}")
+        misplaced = e.op(f"and i64 {low}, {-itemsize}")
+    room = Room(target.element, times(e, str(lag + 1), wide))
     room.reserve(state)
     e.flush()
     watching, e.watch = e.watch, False
     total = "1"
     for n in target.dims[:-1]:
         total = times(e, total, n)
-    lanes = width(value, target.dtype)
 
     def waiting(number: str) -> Arr:
         """The line in which line number so and so waits."""
         slot = "0" if not lag else e.op(f"urem i64 {number}, {lag + 1}")
-        offset = times(e, times(e, slot, size), str(target.dtype.itemsize))
+        offset = times(e, times(e, slot, wide), str(target.dtype.itemsize))
+        if misplaced:
+            offset = plus(e, offset, misplaced)
         at = room.at if offset == "0" else e.op(f"getelementptr i8, ptr {room.at}, i64 {offset}")
         return Arr(target.dtype, at, (size,), (str(target.dtype.itemsize),))
 
@@ -101,30 +118,36 @@ def by_lines(state: State, target: Arr, value: Lazy, lag: int) -> None:
         def body(k: str) -> None:
             untagged(e, lambda: put_at(e, target, [*outer, k], element_at(e, row, [k])))
 
-        vectors(e, "0", size, lanes, body, target.strides[-1] == str(target.dtype.itemsize))
+        vectors(e, "0", size, lanes, body, unit, first if unit else "")
 
-    def compute(number: str) -> None:
+    def compute(number: str, earlier: str = "") -> None:
         row = waiting(number)
+        old = waiting(earlier) if earlier else row
+        place = row_of(e, target, earlier) if earlier else []
 
         def put(indices: list[str], x: Num) -> None:
-            untagged(e, lambda: put_at(e, row, indices[-1:], x))
+            k = indices[-1:]
+            if earlier:
+                untagged(e, lambda: put_at(e, target, [*place, *k], element_at(e, old, k)))
+            untagged(e, lambda: put_at(e, row, k, x))
 
-        line(state, value, row_of(e, target, number), size, put, lanes)
-        if not lag:
-            write(number)
+        line(state, value, row_of(e, target, number), size, put, lanes, first=first, masked=unit)
+
+    def direct(number: str) -> None:
+        outer = row_of(e, target, number)
+
+        def put(indices: list[str], x: Num) -> None:
+            untagged(e, lambda: put_at(e, target, indices, x))
+
+        line(state, value, outer, size, put, lanes, first=first, masked=unit)
 
     if not lag:
-        counted(e, "0", total, 1, compute)
+        counted(e, "0", total, 1, direct)
     else:
-        first = e.select(e.op(f"icmp slt i64 {total}, {lag}"), "i64", total, str(lag))
-        counted(e, "0", first, 1, compute)
-
-        def both(number: str) -> None:
-            compute(number)
-            write(e.op(f"sub i64 {number}, {lag}"))
-
-        counted(e, first, total, 1, both)
-        counted(e, minus(e, total, first), total, 1, write)
+        filled = e.select(e.op(f"icmp slt i64 {total}, {lag}"), "i64", total, str(lag))
+        counted(e, "0", filled, 1, compute)
+        counted(e, filled, total, 1, lambda number: compute(number, e.op(f"sub i64 {number}, {lag}")))
+        counted(e, minus(e, total, filled), total, 1, write)
     e.watch = watching
     e.version += 1
 
