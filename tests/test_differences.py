@@ -133,3 +133,31 @@ def test_6_inside_machine_code() -> None:
     with pytest.raises(TooLong), time_limit(1.0):
         forever(x)
     assert x[1] > 0
+
+
+class Mortal:
+    def __init__(self, log: list[Any]) -> None:
+        self.log = log
+
+    def __del__(self) -> None:
+        self.log.append("died")
+
+
+@ag.do_not_convert
+def mortal(log: list[Any]) -> Mortal:
+    return Mortal(log)
+
+
+def lets_go(log: list[Any], make: Any) -> list[Any]:
+    kept = make(log)
+    kept.value = 1
+    del kept
+    log.append("end")
+    return log[:]
+
+
+def test_7_when_objects_die() -> None:
+    assert lets_go([], Mortal) == ag.function(lambda log: lets_go(log, Mortal))([]) == ["died", "end"]
+    log: list[Any] = []
+    ag.function(lambda log: lets_go(log, mortal))(log)
+    assert sorted(log) == ["died", "end"]

@@ -97,7 +97,7 @@ def _spread(value: Any) -> Any:
         if hasattr(type(value), "__iter__") or hasattr(type(value), "__getitem__"):
             return value
         return (Star(value),) if trace is not None else pyops.list_of((0,), value)  # which is refused
-    found = items.known_items(trace, value)
+    found = None if trace is None else items.known_items(trace, value)
     return (Star(value),) if found is None else found
 
 

@@ -110,6 +110,8 @@ def trace_call(
                     result = ()
                 if trace.refused and not hooks.converts:
                     raise trace.refused[0]
+                if trace.doomed is not None:
+                    raise trace.doomed
                 if trace.restore_members():
                     raise Untraceable("a member of an enumeration is given an attribute")
         except AutographError as error:

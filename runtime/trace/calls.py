@@ -11,6 +11,7 @@ import functools
 import inspect
 import math
 import types
+import weakref
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -27,7 +28,7 @@ from runtime.trace.core import Diverged, Trace, is_static
 from runtime.trace.doubts import called, doubt_inside
 from runtime.trace.heap import ANY, CLEAN
 from runtime.trace.trust import calls_python, trusted
-from runtime.trace.values import Object, Star, Tensor, Traced, known_class
+from runtime.trace.values import Object, Star, Tensor, Traced, defines, known_class
 from runtime.trace.variables import value_of, write, written
 from runtime.types import (
     OBJECT,
@@ -382,6 +383,8 @@ def instantiate(trace: Trace, handle: Any, cls: type, args: tuple[Any, ...], kwa
     if is_namedtuple(cls):
         outside.guard_namedtuple(trace, cls)
         return cls(*args, **kwargs)
+    if issubclass(cls, weakref.ReferenceType) or cls is weakref.finalize or defines(cls, "__del__"):
+        trace.doom("when objects die is for Python to say")
     if cls is types.SimpleNamespace and not args:
         made = _made(trace, trace.emit("py.call", [handle, *args], kwargs, type=ObjectType(cls)))
         for name, value in kwargs.items():

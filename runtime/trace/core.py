@@ -169,6 +169,7 @@ class Trace:
         self.notes: list[Note] = []
         self.refused: list[TraceError] = []  # code asked for a value that isn't known, and was told so
         self.closed = False
+        self.doomed: TraceError | None = None  # why the whole trace is worth nothing
         self.indexed = False  # whether a traced value was asked for as an index
         self.calls: list[tuple[Any, int]] = []  # the calls being traced into, with the region depth of each
         self.inlined = self.regions = 0
@@ -524,6 +525,11 @@ class Trace:
                 fix="write it so that it can be traced, or mark the function with ag.do_not_convert",
             )
         self.note("python", reason)
+
+    def doom(self, reason: str) -> None:
+        """Only plain Python does what this call asks for; raised here, and again at the end of the trace."""
+        self.doomed = Untraceable(reason, span=self.span())
+        raise self.doomed
 
     def maybe_unbound(self, x: Any) -> bool:
         """Whether a trace value may turn out to be the marker of an unbound name."""
