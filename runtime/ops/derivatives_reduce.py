@@ -59,7 +59,9 @@ def extreme_vjp(
     where: Any = True,
 ) -> Any:  # fmt: skip
     """The elements that equal the extreme share its cotangent; the others get exactly 0."""
-    found = np.logical_and(np.equal(a, spread(y, a, axis)), where)
+    found = np.equal(a, spread(y, a, axis))
+    if where is not True:
+        found = np.logical_and(found, where)
     count = np.maximum(np.sum(found, axis=axis, keepdims=True), 1)
     return np.where(found, np.divide(spread(ct, a, axis), count), 0)
 
@@ -69,7 +71,9 @@ def extreme_jvp(
     where: Any = True,
 ) -> Any:  # fmt: skip
     """The mean of the tangents of the elements that equal the extreme."""
-    found = np.logical_and(np.equal(a, spread(y, a, axis)), where)
+    found = np.equal(a, spread(y, a, axis))
+    if where is not True:
+        found = np.logical_and(found, where)
     count = np.maximum(np.sum(found, axis=axis, keepdims=bool(keepdims)), 1)
     return np.divide(np.sum(np.where(found, t, 0), axis=axis, keepdims=bool(keepdims)), count)
 

@@ -116,7 +116,9 @@ class Derivative:
     @property
     def plain(self) -> bool:
         """Whether the function is one of the outside world."""
-        return not isinstance(self.f, Traced)
+        trace = active()
+        made = isinstance(self.f, types.FunctionType) and trace is not None and trace.is_generated(self.f)
+        return not isinstance(self.f, Traced) and not made
 
     def staged(self, trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call as nodes of the trace; raises where that can't be."""
@@ -257,4 +259,6 @@ def first_line(error: BaseException) -> str:
 
 
 def _name(f: Any) -> str:
+    if isinstance(f, Traced):
+        f = f._facts.example
     return str(getattr(f, "__name__", None) or repr(f))

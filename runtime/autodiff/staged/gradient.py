@@ -6,18 +6,19 @@ values.  What always holds: what can't be staged raises `NotStaged` and leaves t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
 
 from runtime import tree
 from runtime.autodiff.box import BOXES
+from runtime.autodiff.staged.aliases import Aliases, aliases_of
 from runtime.autodiff.staged.kinds import NotStaged, cotangent_type, inexact
 from runtime.autodiff.staged.linear import Linear
 from runtime.autodiff.staged.rules import dtype_of, ones, zeros
 from runtime.autodiff.staged.tidy import needed_nodes
-from runtime.ir.graph import Const, Node, Operand, Value
+from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.walk import walk_nodes
 from runtime.trace.byhand import closed, opened
 from runtime.trace.core import Trace, is_static
@@ -97,16 +98,16 @@ class Call:
         """The cotangents of the graph's results, given those of all leaves of what the function returned."""
         return [ct for ct, x in zip(cts, self.outputs, strict=True) if isinstance(x, Traced)]
 
-    def gradients(self, found: Sequence[Any]) -> list[Any]:
-        """One per followed leaf, of its kind, of their cotangents."""
+    def gradients(self, found: Sequence[Any], own: Collection[Any]) -> list[Any]:
+        """One per followed leaf, of its kind, of their cotangents.  own: those that nobody else has."""
         return [
-            self._outward(ct, x, p)
+            self._outward(ct, x, p, any(ct is one for one in own))
             for ct, x, p in zip(
                 found[: self.count], self.leaves, self.graph.params[: self.count], strict=True
             )
         ]
 
-    def _outward(self, ct: Any, like: Any, param: Value) -> Any:
+    def _outward(self, ct: Any, like: Any, param: Value, own: bool) -> Any:
         """A cotangent as the caller gets it: of the kind of the argument, for it alone, conjugated."""
         trace = self.trace
         t = param.type
@@ -116,7 +117,7 @@ class Call:
         if dtype_of(want).kind == "c":
             ct = np.conjugate(ct)
         if isinstance(t, ArrayType):
-            return ct if t.scalar else trace.record("np.array", [ct])
+            return ct if t.scalar or own else trace.record("np.array", [ct])
         if isinstance(t, NumberType):
             raise NotStaged(f"an argument that may be {t}")
         cls = complex if t == WeakType("complex") else float
@@ -170,15 +171,16 @@ def value_and_grad(
         cts = [None] * len(outputs)
         cts[0] = ones(t)
         with linear.mine():
-            grads = call.trees(call.gradients(quietly(trace, linear, call.seeds(cts))), single)
+            grads = call.trees(call.gradients(*quietly(trace, linear, call.seeds(cts))), single)
         return value, made[1] if has_aux else None, grads
 
     made: tuple[Any, Any, Any] = tidily(trace, go)
     return made
 
 
-def quietly(trace: Trace, linear: Linear, seeds: list[Any]) -> list[Any]:
-    """The cotangents of the followed leaves, None for nothing; computed without floating-point warnings."""
+def quietly(trace: Trace, linear: Linear, seeds: list[Any]) -> tuple[list[Any], list[Any]]:
+    """The cotangents of the followed leaves, None for nothing; computed without floating-point warnings.
+    And those among them that are arrays which nobody else has."""
     params = [p for p in linear.graph.params if p in linear.varied]
     with trace.region("backward") as builder:
         builder.param(OBJECT, "entered")
@@ -188,7 +190,7 @@ def quietly(trace: Trace, linear: Linear, seeds: list[Any]) -> list[Any]:
         results = list(map(builder.use, results))
     builder.keep(0, needed_nodes(builder.nodes, results))
     if not builder.nodes:
-        return [found.get(p) for p in linear.graph.params]
+        return [found.get(p) for p in linear.graph.params], []
     captured, regions = close_regions(trace, [builder], [results])
     manager = trace.emit("py.call", [Const(np.errstate)], {"all": "ignore"})
     outputs = trace.builder.add(
@@ -200,7 +202,21 @@ def quietly(trace: Trace, linear: Linear, seeds: list[Any]) -> list[Any]:
     )
     left = iter(outputs)
     found = {p: trace.wrap(next(left)) if isinstance(x, Traced) else x for p, x in found.items()}
-    return [found.get(p) for p in linear.graph.params]
+    made = [x for x in found.values() if isinstance(x, Traced)]
+    classes = aliases_of(regions[0])
+    own = [
+        x for x, result in zip(made, regions[0].results, strict=True) if _alone(classes, regions[0], result)
+    ]
+    return [found.get(p) for p in linear.graph.params], own
+
+
+def _alone(classes: Aliases, region: Graph, result: Operand) -> bool:
+    """Whether a result of a region is an array that was made in it, and no part of another result."""
+    if not isinstance(result, Value) or result not in classes.parent or result in classes.views:
+        return False
+    mine = classes.of(result)
+    others = [r for r in region.results if isinstance(r, Value) and classes.same(r, result)]
+    return mine.origins == 1 and not mine.outside and len(others) == 1
 
 
 def real_scalar(t: Type) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from runtime.ir.opdef import OpDef
 from runtime.types import ArrayType, MaybeUnbound, NumberType, StaticType, TupleType, Type, WeakType
 
 FLOAT = ArrayType(np.dtype(np.float64), (), scalar=True)
@@ -81,4 +82,13 @@ def rank(t: Type) -> int:
     return 0
 
 
+def elementwise(row: OpDef) -> bool:
+    """Whether the result's axes are those of the operands, broadcast."""
+    from_ufunc = isinstance(row.run, np.ufunc) and row.run.signature is None
+    return from_ufunc or row.name in _OPERATORS
+
+
+_OPERATORS = frozenset(
+    """add sub mul truediv floordiv mod pow neg pos abs eq ne lt le gt ge np.where np.clip""".split()
+)
 Function = Callable[..., Any]

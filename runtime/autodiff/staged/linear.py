@@ -18,15 +18,15 @@ import numpy as np
 from runtime.autodiff.staged import branches, calls, loops, writes
 from runtime.autodiff.staged.activity import varied_values
 from runtime.autodiff.staged.aliases import WRITING, aliases_of, in_memory
-from runtime.autodiff.staged.kinds import NotStaged, inexact, known_shape
+from runtime.autodiff.staged.dims import Dims
+from runtime.autodiff.staged.kinds import NotStaged, elementwise, inexact
 from runtime.autodiff.staged.rules import add_at, fit, is_number, pull, rule_running, zeros
 from runtime.ir.effects import effect_of
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.opdef import PURE, OpDef
 from runtime.ir.walk import clone
 from runtime.ops.table import OPS
-from runtime.trace.core import Trace, is_static
-from runtime.trace.values import Tensor
+from runtime.trace.core import Trace
 from runtime.types import ArrayType, TupleType
 
 _SAME = frozenset({"py.bound", "py.check", "py.expect"})  # give their first operand back
@@ -98,6 +98,7 @@ class Linear:
         self.steps: list[tuple[Node, Callable[[], None]]] = []
         self.handles: dict[Value, Any] = {}
         self.copies: dict[Value, Any] = {}
+        self.dims = Dims(graph)
         self.buffered = buffered_values(graph, self.varied, buffered)
 
     # ------------------------------------------------------------------ forward
@@ -130,7 +131,7 @@ class Linear:
             self.copies.clear()
 
     def _is_errstate(self, node: Node) -> bool:
-        maker = self.makers.get(node.inputs[0]) if node.op == "with" else None  # type: ignore[call-overload]
+        maker = self.makers.get(node.inputs[0]) if node.op == "with" else None  # type: ignore[arg-type]
         return calls.is_errstate(maker) and not node.regions[0].diverges
 
     def _flows(self, node: Node) -> bool:
@@ -336,12 +337,21 @@ class Linear:
 
     def whole(self, ct: Any, x: Value) -> Any:
         """The cotangent of a value, as an array where it is one."""
-        uniform = self.uniform(ct) and inexact(x.type)
-        return fit(self.trace, ct, self._handle(x), x.type) if uniform else ct
+        small = self.small(ct, x) and inexact(x.type)
+        return fit(self.trace, ct, self._handle(x), x.type, self._all(x)) if small else ct
 
-    def uniform(self, ct: Any) -> bool:
-        """Whether a cotangent is a number (which may stand for an array)."""
-        return is_static(ct) or (isinstance(ct, Tensor) and is_number(self.trace.type_of(ct)))
+    def small(self, ct: Any, x: Operand) -> bool:
+        """Whether a cotangent stands for a larger array, which is the same along some axes."""
+        if isinstance(ct, (tuple, list)) or not isinstance(x.type, ArrayType) or x.type.scalar:
+            return False
+        have = self.trace.type_of(ct)
+        mine, want = getattr(have, "shape", ()), x.type.shape
+        if mine is None or want is None:
+            return False
+        return len(mine) < len(want) or any(m == 1 != n for m, n in zip(mine, want, strict=True))
+
+    def _all(self, x: Operand) -> Sequence[bool]:
+        return (True,) * len(getattr(x.type, "shape", None) or ())
 
     # ------------------------------------------------------------------ parts
     def inside(
@@ -393,7 +403,7 @@ class Linear:
         ct = self.ct(node.outputs[0])
         if ct is None:
             return
-        if applied.row.name == "getitem" and self._read(node, ct):
+        if applied.row.name == "getitem" and (self._read(node, ct) or self._picked(node, ct)):
             return
         if isinstance(node.outputs[0].type, TupleType):
             ct = tuple(self._part(c, y) for c, y in zip(ct, applied.result, strict=True))
@@ -404,11 +414,8 @@ class Linear:
         every = applied.operands
         wanted = [key for key, x in every.items() if self._followed(x)]
         out = node.outputs[0] if node.outputs else None
-        if (
-            self.uniform(ct)
-            and out is not None
-            and not self._alike(applied.row, out, [every[k] for k in wanted])
-        ):
+        others = [every[k] for k in wanted]
+        if out is not None and self.small(ct, out) and not self._alike(ct, applied.row, out, others):
             ct = self.whole(ct, out)
         made = pull(self.trace, applied.row, wanted, ct, applied.result, applied.args, applied.kwargs)
         for key, each in zip(wanted, made, strict=True):
@@ -426,26 +433,22 @@ class Linear:
         t = self.trace.type_of(y)
         return ct if ct is not None or not inexact(t) else zeros(self.trace, y, t)
 
-    def _alike(self, row: OpDef, out: Value, operands: Sequence[Operand]) -> bool:
-        """Whether the cotangents of these operands are uniform where that of the result is, or computed."""
-        shapes = {known_shape(x.type) for x in (out, *operands)}
-        return elementwise(row) and len(shapes) == 1 and None not in shapes or row.name in _SUMS
+    def _alike(self, ct: Any, row: OpDef, out: Value, operands: Sequence[Operand]) -> bool:
+        """Whether a small cotangent of the result will do: no operand's is summed."""
+        if row.name in _SUMS:
+            return is_number(self.trace.type_of(ct))
+        sizes = [self.dims.of(x) for x in (out, *operands)]
+        return elementwise(row) and None not in sizes and all(s == sizes[0] for s in sizes)
 
     def _aligned(self, row: OpDef, node: Node, x: Operand) -> Sequence[bool]:
-        """For each axis of an operand of an elementwise op, whether the result's axis must be as long."""
-        mine = x.type.shape if isinstance(x.type, ArrayType) else None
-        if mine is None or not elementwise(row):
+        """For each axis of an operand, whether its rule gives it the size it has (or 1)."""
+        if row.name in _EXACT:
+            return self._all(x)
+        mine, out = self.dims.of(x), self.dims.of(node.outputs[0]) if node.outputs else None
+        if mine is None or out is None or not elementwise(row):
             return ()
-        others = [o.type for o in node.inputs if o is not x]
-        return [self._sets(axis - len(mine), others) for axis in range(len(mine))]
-
-    def _sets(self, axis: int, others: Sequence[Any]) -> bool:
-        """Whether none of the other operands can make an axis (counted from the end) longer."""
-        for t in others:
-            shape = t.shape if isinstance(t, ArrayType) else ()
-            if shape is None or (len(shape) >= -axis and shape[axis] != 1):
-                return False
-        return True
+        whole = (*[object() for _ in mine], *out)[-len(mine) :] if mine else ()
+        return [a == b for a, b in zip(mine, whole, strict=True)]
 
     def _read(self, node: Node, ct: Any) -> bool:
         """Reading a part of an array whose cotangent is written in place: added there."""
@@ -453,7 +456,24 @@ class Linear:
         slot = self.slot(array) if isinstance(array, Value) and array in self.varied else None
         if slot is None or slot.buffer is None or not isinstance(array, Value):
             return False
-        add_at(self.trace, slot.buffer, self.value(key), ct)
+        add_at(self.trace, slot.buffer, self.value(key), ct, once=self._once(key))
+        return True
+
+    def _once(self, key: Operand) -> bool:
+        """Whether a key surely names no place twice: one of its parts counts."""
+        made = self.makers.get(key) if isinstance(key, Value) else None
+        if made is None or made.op not in ("py.tuple", "np.arange"):
+            return False
+        return made.op == "np.arange" or any(map(self._once, made.inputs))
+
+    def _picked(self, node: Node, ct: Any) -> bool:
+        """Reading elements of an array, each at most once: its cotangent has zeros elsewhere."""
+        array, key = node.inputs
+        if not self._once(key) or not isinstance(array, Value) or array not in self.varied:
+            return False
+        made = zeros(self.trace, self._handle(array), array.type)
+        add_at(self.trace, made, self.value(key), ct, fresh=True, once=True)
+        self.give(array, made, self._all(array))
         return True
 
 
@@ -477,11 +497,5 @@ def buffered_values(graph: Graph, varied: set[Value], given: Collection[Value]) 
     return found
 
 
-def elementwise(row: OpDef) -> bool:
-    """Whether the result's axes are those of the operands, broadcast."""
-    from_ufunc = isinstance(row.run, np.ufunc) and row.run.signature is None
-    return from_ufunc or row.name in _OPERATORS
-
-
 _SUMS = frozenset({"np.sum", "np.mean"})
-_OPERATORS = frozenset("add sub mul truediv floordiv mod pow neg pos abs np.where np.clip".split())
+_EXACT = frozenset({"getitem", "np.sum", "np.mean", "np.max", "np.min", "np.transpose"})

@@ -129,8 +129,12 @@ def _scatter(trace: Trace, values: Any, key: Any, shape: Any) -> Any:
     return out
 
 
-def add_at(trace: Trace, array: Any, key: Any, values: Any, fresh: bool = False) -> None:
-    """Add the values into the array at the key, in place.  fresh: there are only zeros in it."""
+def add_at(trace: Trace, array: Any, key: Any, values: Any, fresh: bool = False, once: bool = False) -> None:
+    """Add the values into the array at the key, in place.  fresh: there are only zeros in it.
+    once: the key names no place twice."""
+    if once and not _basic(key):
+        array[key] = values if fresh else array[key] + values
+        return
     if _basic(key) or (isinstance(key, Tensor) and dtype_of(key._facts.type) == np.bool_):
         if fresh or isinstance(key, Tensor) and not _is_integer(key._facts.type):
             array[key] = values if fresh else array[key] + values
@@ -144,11 +148,22 @@ def add_at(trace: Trace, array: Any, key: Any, values: Any, fresh: bool = False)
     trace.emit("py.call", [Const(np.add.at), array, _known(trace, key), values], type=StaticType(None))
 
 
+def _expanded(trace: Trace, x: Any, axis: Any) -> Any:
+    """As `np.expand_dims`, by reading with new axes."""
+    if is_static(x):
+        return np.expand_dims(x, axis)
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    wide = rank(tensor_type(trace, x)) + len(axes)
+    gone = {i % wide for i in axes}
+    return x[tuple(None if i in gone else slice(None) for i in range(wide))]
+
+
 SPECIAL: dict[Any, Callable[..., Any]] = {
     np.shape: _shape,
     np.ndim: lambda trace, x: rank(tensor_type(trace, x)),
     np.size: _size,
     np.iscomplexobj: lambda trace, x: dtype_of(tensor_type(trace, x)).kind == "c",
+    np.expand_dims: _expanded,
     adjoint.scale: _scale,
     adjoint.cast: _cast,
     adjoint.scatter: _scatter,
@@ -221,49 +236,64 @@ def cast_to(trace: Trace, x: Any, dtype: np.dtype[Any]) -> Any:
     return x if have == dtype else x.astype(dtype)
 
 
-def fit(
-    trace: Trace, ct: Any, like: Any, t: Type, aligned: Sequence[bool] = (), uniform: bool = False
-) -> Any:
+def fit(trace: Trace, ct: Any, like: Any, t: Type, aligned: Sequence[bool] = (), small: bool = False) -> Any:
     """As `adjoint.fit`: the cotangent in shape and dtype of an operand of type t.
 
-    aligned: for each axis of unknown size, whether the cotangent surely has the same.  uniform: a number
-    may stand for an array that is the same everywhere."""
+    aligned: for each axis, whether the cotangent is surely as long or has size 1.  small: what is the same
+    along an axis may stay of size 1 there, or without it."""
     if type(ct) is np.ndarray:
         ct = ct.flat[0] if ct.size == 1 else _known(trace, ct)
     want, have = cotangent_type(t), tensor_type(trace, ct)
-    if uniform and (is_static(ct) or is_number(have)):
-        return cast_to(trace, ct, want.dtype)
     if have == want and known_shape(want) is not None:
         return ct
     shape = want.shape
-    if shape is None or (isinstance(have, ArrayType) and have.shape is None):
+    dims = have.shape if isinstance(have, ArrayType) else ()
+    if shape is None or dims is None:
         return fit_at_run_time(trace, ct, like, want)
-    dims = have.shape if isinstance(have, ArrayType) and have.shape is not None else ()
-    extra = len(dims) - len(shape)
-    axes = list(range(max(extra, 0)))
-    for i, n in enumerate(shape):
-        m = dims[i + extra] if i + extra >= 0 else 1
-        if n == m and (n is not None or (i < len(aligned) and aligned[i])):
+    if len(dims) > len(shape):
+        ct = np.sum(ct, axis=tuple(range(len(dims) - len(shape)))) if shape else np.sum(ct)
+        dims = dims[len(dims) - len(shape) :]
+    ct, is_small = _summed(trace, ct, like, dims, shape, aligned)
+    ct = cast_to(trace, ct, want.dtype)
+    if want.scalar or not shape:
+        return settle(trace, ct, want)
+    if not is_small or small:
+        return ct
+    return fit_at_run_time(trace, ct, like, want) if known_shape(want) is None else _wide(trace, ct, want)
+
+
+def _summed(
+    trace: Trace, ct: Any, like: Any, dims: Sequence[Any], shape: Sequence[Any], aligned: Sequence[bool]
+) -> tuple[Any, bool]:
+    """The cotangent summed along the axes that were broadcast; whether it is the same along others."""
+    less = len(shape) - len(dims)
+    is_small, axes, unsure = less > 0, [], []
+    for i, m in enumerate(dims, less):
+        n = shape[i]
+        if m == n and (n is not None or (i < len(aligned) and aligned[i])):
             continue
-        if n == 1 and m is not None:
-            axes.append(i + extra)
-        elif n is None or m is None or extra < 0 or m == 1:
-            return (
-                fit_at_run_time(trace, ct, like, want)
-                if known_shape(want) is None
-                else _wide(trace, ct, want)
-            )
+        if m == 1:
+            is_small = True
+        elif n == 1:
+            axes.append(i - less)
+        elif n is None or m is None:
+            if not (i < len(aligned) and aligned[i]):
+                unsure.append(i)
         else:
             raise NotStaged(f"a cotangent of shape {dims} for an operand of shape {shape}")
-    if len(axes) == len(dims) > 0 and (want.scalar or not shape):
-        ct = np.sum(ct)
-    elif axes:
-        ct = np.sum(ct, axis=tuple(axes[:extra]) if len(axes) == extra else tuple(axes),
-                    keepdims=len(axes) != extra)  # fmt: skip
-        if len(axes) != extra and extra > 0:
-            ct = np.squeeze(ct, axis=tuple(range(extra)))
-    ct = cast_to(trace, ct, want.dtype)
-    return settle(trace, ct, want)
+    if axes:
+        ct = np.sum(ct, axis=tuple(axes), keepdims=True)
+    for i in unsure:
+        ct = _perhaps_summed(trace, ct, i - less, _shape(trace, like)[i])
+    return ct, is_small
+
+
+def _perhaps_summed(trace: Trace, ct: Any, axis: int, size: Any) -> Any:
+    """The cotangent summed along an axis, unless that is as long as the operand's."""
+    given = ct
+    return cond(
+        _shape(trace, ct)[axis] == size, lambda: given, lambda: np.sum(given, axis=axis, keepdims=True)
+    )
 
 
 def settle(trace: Trace, ct: Any, want: ArrayType) -> Any:
