@@ -23,10 +23,12 @@ from runtime.passes.rewrite import exchanged, users, with_nodes
 from runtime.types import ArrayType, WeakType, static_or_weak
 
 BLOCKS = "blocks"
-LEAST_STEPS = 3
+LEAST_STEPS = 4
+LEAST_STEPS_KEPT = 3  # where memory is kept from trip to trip
 LEAST_STEPS_UNSIZED = 5  # where the sizes aren't known, so that the plan has to ask on each call
 LEAST_SIZE = 50_000  # elements: smaller arrays are in the cache anyway
-LEAST_WORK = 1_000_000  # elements times steps
+LEAST_WORK = 750_000  # elements times steps
+LEAST_WORK_KEPT = 500_000  # the same where memory is kept from trip to trip
 LEAST_WINDOW = 2048  # elements, where rows with gaps between them may become one line in each trip of a loop
 _UFUNCS: dict[str, np.ufunc] = {
     row[0]: row[2] for row in (*BINARY, *UNARY) if row[0] not in ("pow", "matmul")
@@ -38,7 +40,8 @@ class Chain:
     """What a `blocks` node does to one block.
 
     arrays: which of its operands are arrays.  outputs: for each, "new" if others may hold it, "kept" if it
-    dies in the same region and so may live in memory that is used again, "loose" if its layout may have gaps.
+    dies in the same region and so may live in memory that is used again, "loose" if its layout may have gaps,
+    "turn" if it is what a loop hands on, so that two arrays may take turns.
     """
 
     arrays: tuple[int, ...]
@@ -47,14 +50,20 @@ class Chain:
     store: int | None = None  # the operand into which the result is written in the end
 
 
-def with_blocks(graph: Graph, table: Mapping[str, OpDef], looped: bool = False) -> Graph:
-    """The graph with its chains, and those of its regions, as `blocks` nodes.  looped: it is in a loop."""
+def with_blocks(
+    graph: Graph, table: Mapping[str, OpDef], loops: int = 0, handed: frozenset[Value] = frozenset()
+) -> Graph:
+    """The graph with its chains, and those of its regions, as `blocks` nodes.
+
+    loops: how many it stands in.  handed: values that a loop hands on to its next trip, and nobody else has.
+    """
     nodes: list[Node] = []
     same: dict[Value, Operand] = {}  # what `a += b` gives is a
-    run = _Run(table, looped)
+    run = _Run(table, loops, handed)
     for old in graph.nodes:
-        inside = looped or old.op in ("while", "for")
-        node = map_regions(old, functools.partial(with_blocks, table=table, looped=inside))
+        inside = loops + (old.op in ("while", "for"))
+        on = _handed_on(old, table) if inside == 1 and not loops else frozenset[Value]()
+        node = map_regions(old, functools.partial(with_blocks, table=table, loops=inside, handed=on))
         node = exchanged(node, same)
         if run.takes(node):
             continue
@@ -64,10 +73,10 @@ def with_blocks(graph: Graph, table: Mapping[str, OpDef], looped: bool = False) 
             if ended[-1] is not node:
                 same.update((out, target) for out in node.outputs)
             nodes += ended
-            run = _Run(table, looped)
+            run = _Run(table, loops, handed)
             continue
         nodes += run.end(graph)
-        run = _Run(table, looped)
+        run = _Run(table, loops, handed)
         if not run.takes(node):
             nodes.append(node)
     nodes += run.end(graph)
@@ -110,8 +119,8 @@ def whole(t: Any) -> bool:
 class _Run:
     """A chain under construction.  before: silent nodes that don't need it, met on the way."""
 
-    def __init__(self, table: Mapping[str, OpDef], looped: bool) -> None:
-        self.table, self.looped = table, looped
+    def __init__(self, table: Mapping[str, OpDef], loops: int, handed: frozenset[Value]) -> None:
+        self.table, self.loops, self.handed = table, loops, handed
         self.nodes: list[Node] = []
         self.every: list[Node] = []
         self.made: set[Value] = set()
@@ -178,7 +187,7 @@ class _Run:
     def _blocks(self, graph: Graph, last: Node | None) -> Node | None:
         """The run as one node, if that pays."""
         size = _size(self.shape)
-        if len(self.nodes) < (LEAST_STEPS_UNSIZED if size is None else LEAST_STEPS):
+        if len(self.nodes) < LEAST_STEPS_KEPT:
             return None
         if last is not None:
             self.nodes.append(last)
@@ -204,14 +213,30 @@ class _Run:
         body = Graph("plain", tuple(operands), tuple(self.nodes), tuple(outputs))
         nodes, results = inline(body, params)
         region = Graph("plain", params, nodes, results)
-        kinds = tuple(_kind(graph, out, self.table) for out in outputs) or ("loose",)
-        least = LEAST_WINDOW if self.looped and set(kinds) == {"loose"} else LEAST_SIZE
-        if size is not None and (size < least or (least == LEAST_SIZE and size * len(inside) < LEAST_WORK)):
+        kinds = tuple("turn" if out in self.handed else _kind(graph, out, self.table) for out in outputs) or (
+            "loose",
+        )
+        least = self._least(size, kinds, len(inside))
+        if least is None:
             return None
         store = None if last is None else operands.index(cast(Value, last.inputs[0]))
         chain = Chain(arrays, kinds, None if size is not None else (arrays[0], least), store)
         attrs = (("chain", chain),)
         return Node(BLOCKS, tuple(operands), tuple(outputs), (), attrs, (region,), self.nodes[0].span)
+
+    def _least(self, size: int | None, kinds: tuple[str, ...], steps: int) -> int | None:
+        """The least number of elements for which the chain pays; None where it doesn't at all."""
+        keeps = bool(self.loops) and "new" not in kinds
+        least = LEAST_WINDOW if keeps and set(kinds) == {"loose"} else LEAST_SIZE
+        if steps < (LEAST_STEPS_KEPT if keeps else LEAST_STEPS_UNSIZED if size is None else LEAST_STEPS):
+            return None
+        if (
+            size is not None
+            and least == LEAST_SIZE
+            and size * steps < (LEAST_WORK_KEPT if keeps else LEAST_WORK)
+        ):
+            return None
+        return None if size is not None and size < least else least
 
 
 def _size(shape: Any) -> int | None:
@@ -227,8 +252,33 @@ def _size(shape: Any) -> int | None:
 def _kind(graph: Graph, out: Value, table: Mapping[str, OpDef]) -> str:
     """ "new": it leaves the region; "kept": its memory may be used again in the next trip, as nobody holds it
     then; "loose": besides, its rows may lie apart, as only elementwise work reads it."""
-    if out in graph.results:
-        return "new"
+    return "new" if out in graph.results else _dies_here(graph, out, table)
+
+
+def _handed_on(node: Node, table: Mapping[str, OpDef]) -> frozenset[Value]:
+    """What the outermost loop hands from trip to trip so that nobody has it afterwards but the next trip."""
+    if node.op not in ("while", "for"):
+        return frozenset()
+    body = node.regions[0] if node.op == "for" else node.regions[1]
+    if body.diverges:
+        return frozenset()
+    found: set[Value] = set()
+    for k, out in enumerate(body.results[: node.attr("carries")]):
+        if not isinstance(out, Value) or body.results.count(out) > 1 or _dies_here(body, out, table) == "new":
+            continue
+        params = [
+            (region, region.params[k + (node.op == "for" and region is body)]) for region in node.regions
+        ]
+        if all(
+            param not in region.results and _dies_here(region, param, table) != "new"
+            for region, param in params
+        ):
+            found.add(out)
+    return frozenset(found)
+
+
+def _dies_here(graph: Graph, out: Value, table: Mapping[str, OpDef]) -> str:
+    """As `_kind`, whether or not it is a result too."""
     loose = True
     for node, k in users(graph, out):
         writes = node.op in IN_PLACE and k == 1 and isinstance(node.inputs[0].type, ArrayType)

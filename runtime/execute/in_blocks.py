@@ -19,7 +19,8 @@ import numpy as np
 
 BLOCK = 16384  # elements
 WHOLE = 1 << 20  # bytes of scratch memory up to which all is one block
-LEAST_WORK = 1_000_000  # elements times steps, below which a call of this costs more than it saves
+LEAST_WORK = 750_000  # elements times steps, below which a call of this costs more than it saves
+LEAST_WORK_KEPT = 500_000  # the same in a loop, where memory is kept from trip to trip
 LEAST_WINDOW_WORK = 10_000  # the same for windows, which are slow in plain expressions
 SPARE = 4  # sets of scratch memory kept for later calls
 _LINE = 64  # bytes of a cache line
@@ -29,14 +30,29 @@ Array = np.ndarray[Any, Any]
 class Room:
     """What one place in a plan keeps from trip to trip: its memory, and the pieces that it was cut into."""
 
-    __slots__ = ("blocks", "layouts", "operands", "refused", "results", "scratch")
+    __slots__ = (
+        "blocks",
+        "ends",
+        "form",
+        "layouts",
+        "operands",
+        "other",
+        "refused",
+        "results",
+        "scratch",
+        "turn",
+    )
 
     def __init__(self) -> None:
         self.operands: tuple[Any, ...] = ()
         self.refused = False
+        self.other: Room | None = None  # where results take turns
+        self.turn = False
         self.layouts: list[Any] = []
         self.blocks: list[tuple[Any, ...]] = []
         self.results: list[Array] = []
+        self.ends: list[Array] = []  # the results as lines
+        self.form: tuple[Any, ...] = ()  # what the results were made for
         self.scratch: list[Array] = []
 
 
@@ -46,6 +62,16 @@ def aligned(size: int, dtype: np.dtype[Any]) -> Array:
     raw = np.empty(count + _LINE, np.uint8)
     start = -raw.__array_interface__["data"][0] % _LINE
     return raw[start : start + count].view(dtype)
+
+
+def _next(room: Room) -> Room:
+    """One of two rooms, the other the next time."""
+    room.turn = not room.turn
+    if room.turn:
+        return room
+    if room.other is None:
+        room.other = Room()
+    return room.other
 
 
 def in_blocks(
@@ -58,7 +84,7 @@ def in_blocks(
 ) -> Callable[[Callable[..., None]], Blocks]:
     """The decorator of a function `block(*operands, *results, *scratch)`.
 
-    arrays: which operands are arrays.  results: dtype and kind ("new", "kept", "loose") of each.
+    arrays: which operands are arrays.  results: dtype and kind ("new", "kept", "loose", "turn") of each.
     scratch: the dtype of each piece of scratch memory.  steps: how many operations the function does.
     store: the operand that the caller goes on to write the result into.
     """
@@ -80,6 +106,7 @@ class Blocks:
         self.block, self.arrays, self.steps, self.store = block, arrays, steps, store
         self.results = [(np.dtype(name), kind) for name, kind in results]
         self.scratch = [np.dtype(name) for name in scratch]
+        self.turns = any(kind == "turn" for _, kind in results)
         self.gaps = all(kind == "loose" for _, kind in results)
         self.row = sum(dtype.itemsize for dtype in self.scratch) or 1
         self.spare: list[list[Array]] = []
@@ -99,11 +126,14 @@ class Blocks:
         if state["under"] != "ignore":
             return None  # a warning for each block would not be the one of the plain expression
         kept = room is not None
+        outer = room
+        if room is not None and self.turns:
+            room = _next(room)
         if room is None or not self._same(room, operands):
             found = self._cut(operands, room)
             if found is None:
-                if room is not None:
-                    room.refused = True
+                if outer is not None:
+                    outer.refused = True
                 return None
             room = found
         strict = {kind: "ignore" if how == "ignore" else "raise" for kind, how in state.items()}
@@ -143,7 +173,7 @@ class Blocks:
             if array.shape != shape:
                 return None
             dense = dense and array.flags.c_contiguous
-        if dense and work < LEAST_WORK:
+        if dense and work < (LEAST_WORK if room is None else LEAST_WORK_KEPT):
             return None
         if dense:
             lines: list[Array] | None = [array.reshape(-1) for array in arrays]
@@ -165,10 +195,12 @@ class Blocks:
 
     def _results(self, room: Room, shape: tuple[int, ...], pitch: int, size: int, kept: bool) -> list[Array]:
         """Make the arrays of the results; as lines of elements."""
-        room.results = []
-        ends: list[Array] = []
-        for dtype, _ in self.results:
-            if not kept:
+        form = (shape, pitch)
+        if kept and room.form == form:
+            return room.ends
+        room.form, room.results, room.ends = form, [], []
+        for dtype, kind in self.results:
+            if not kept or kind == "turn":  # the last one leaves the plan: an array as NumPy makes them
                 result = np.empty(shape, dtype)
                 end = result.reshape(-1)
             elif pitch:
@@ -178,13 +210,15 @@ class Blocks:
                 end = aligned(size, dtype)
                 result = end.reshape(shape)
             room.results.append(result)
-            ends.append(end)
-        return ends
+            room.ends.append(end)
+        return room.ends
 
     def _blocks(self, room: Room, given: list[Any], ends: list[Array], size: int, kept: bool) -> None:
         """The arguments of the function for each block."""
         block = size if size * self.row <= WHOLE else BLOCK
-        scratch = room.scratch = self._scratch(block, kept)
+        if not (kept and room.scratch and room.scratch[0].size >= block):
+            room.scratch = self._scratch(block, kept)
+        scratch = room.scratch
         if block == size:
             room.blocks = [(*given, *ends, *(one[:size] for one in scratch))]
             return

@@ -39,7 +39,10 @@ def shrink(put: Callable[[Any, str, Any], None]) -> None:
     put(chains, "LEAST_STEPS_UNSIZED", 3)
     put(chains, "LEAST_WINDOW", 1)
     put(chains, "LEAST_WORK", 0)
+    put(chains, "LEAST_WORK_KEPT", 0)
+    put(chains, "LEAST_STEPS", 3)
     put(in_blocks, "LEAST_WORK", 0)
+    put(in_blocks, "LEAST_WORK_KEPT", 0)
     put(in_blocks, "LEAST_WINDOW_WORK", 0)
     put(in_blocks, "WHOLE", 0)
     put(in_blocks, "BLOCK", 5)
@@ -202,6 +205,48 @@ def test_a_target_that_is_read_only(small: None) -> None:
     u.flags.writeable = False
     with pytest.raises(ValueError, match="output array is read-only"):
         ag.function(in_place)(u, 2)
+
+
+def turns(x: Any, y: Any, steps: int) -> Any:
+    before = 0.0
+    while steps > 0:
+        x = (x * 0.5 + y) * (1.0 - 0.25 * y)
+        before = before + np.sum(x)
+        steps -= 1
+    return x, before
+
+
+def shifts(x: Any, y: Any, steps: int) -> Any:
+    old = y
+    for _ in range(steps):
+        new = (x * 0.5 + old) * (1.0 - 0.25 * y)
+        old = x
+        x = new
+    return x, old
+
+
+@pytest.mark.parametrize("function", [turns, shifts])
+def test_carries_take_turns(small: None, function: Any) -> None:
+    converted = ag.function(function)
+    for steps in (0, 1, 2, 3, 7):
+        args = (field(21), field(21), steps)
+        assert outcome(converted, args, {}) == outcome(function, args, {})
+    assert ("'turn'" in converted.plan_source) == (function is turns)
+
+
+def twice(x: Any, y: Any, steps: int) -> Any:
+    found = []
+    for _ in range(3):
+        z = x
+        for _ in range(steps):
+            z = (z * 0.5 + y) * (1.0 - 0.25 * y)
+        found.append(z)
+    return found
+
+
+def test_an_inner_loop_does_not_take_turns(small: None) -> None:
+    args = (field(21), field(21), 5)
+    assert outcome(ag.function(twice), args, {}) == outcome(twice, args, {})
 
 
 def test_results_that_are_kept_are_not_written_again(small: None) -> None:
