@@ -30,7 +30,7 @@ PYTHON_API = (
 )  # fmt: skip
 LIBM = (
     "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "expm1", "log1p", "sin",
-    "sinh", "tan", "tanh", "log", "log2", "log10", "pow", "powf", "feclearexcept", "fetestexcept",
+    "sinh", "tan", "tanh", "log", "log2", "log10", "pow", "powf", "hypot", "feclearexcept", "fetestexcept",
 )  # fmt: skip
 
 

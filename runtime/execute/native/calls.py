@@ -15,6 +15,7 @@ import numpy as np
 
 from runtime import elements
 from runtime.elements import as_python
+from runtime.execute.native import complexes
 from runtime.execute.native.arrays import copied, create, dense, dimension, fill, size, sizes
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.floats import cast, finite, to_float
@@ -106,6 +107,14 @@ def _round(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
         raise Unlowered("round of a NumPy scalar")
     nearest = state.e.call("double", "llvm.roundeven.f64", ("double", x.text))
     return one(PYTHON_INT, truncated(state.e, one(PYTHON_FLOAT, nearest)))
+
+
+def _complex(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+    found = nums(args, keywords)
+    if not 1 <= len(found) <= 2:
+        raise Unlowered("complex with these arguments")
+    second = found[1] if len(found) == 2 else one(PYTHON_INT, "0", 0)
+    return apply(state.e, (found[0], second), complexes.made)
 
 
 def _range(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
@@ -265,6 +274,7 @@ def is_inf(e: Emitter, x: Num) -> str:
 
 
 CALLABLES: dict[Any, Handler] = {
+    builtins.complex: _complex,
     builtins.int: _converted(int),
     builtins.float: _converted(float),
     builtins.bool: _converted(bool),
@@ -483,7 +493,13 @@ MAKERS: dict[str, Handler] = {
 
 
 def attribute(state: State, x: Val, name: str) -> Val:
-    """`x.name` of an array."""
+    """`x.name` of an array, or of a complex number."""
+    if isinstance(x, Num) and name in ("real", "imag") and all(m.kind == "c" for m in x.members):
+
+        def part(e: Emitter, x: Num) -> Num:
+            return one(complexes.part_kind(x.scalar), complexes.parts(e, x)[name == "imag"])
+
+        return apply(state.e, (x,), part)
     if not isinstance(x, Arr):
         raise Unlowered(f"the attribute {name}")
     if name == "shape":

@@ -34,10 +34,10 @@ def _warns(t: Type) -> bool:
     if isinstance(t, ObjectType):
         return t.cls not in _TAME
     if isinstance(t, ArrayType):
-        return t.dtype.kind == "f"
+        return t.dtype.kind in "fc"
     value = getattr(t, "value", None)
     kind = getattr(getattr(value, "dtype", None), "kind", "")
-    return not isinstance(t, WeakType) and (kind == "f" or isinstance(value, type))
+    return not isinstance(t, WeakType) and (kind in ("f", "c") or isinstance(value, type))
 
 
 def gain(graph: Graph) -> int:

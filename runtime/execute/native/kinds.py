@@ -19,7 +19,7 @@ class Unlowered(Exception):
     """Native code can't express this; the text says what.  The plan runs it."""
 
 
-_NAMES = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64"
+_NAMES = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128"
 SUPPORTED: dict[int, np.dtype[Any]] = {np.dtype(name).num: np.dtype(name) for name in _NAMES.split()}
 
 
@@ -37,7 +37,7 @@ class Scalar:
 
     @property
     def kind(self) -> str:
-        """The dtype's kind: b, i, u or f."""
+        """The dtype's kind: b, i, u, f or c."""
         return self.dtype.kind
 
     @property
@@ -50,6 +50,8 @@ class Scalar:
         """The LLVM type that holds one."""
         if self.kind == "f":
             return "double" if self.bits == 64 else "float"
+        if self.kind == "c":
+            return "<2 x double>" if self.bits == 128 else "<2 x float>"
         return f"i{self.bits}"
 
     @property
@@ -57,24 +59,25 @@ class Scalar:
         """How it takes part in NumPy's promotion: a dtype, or a Python type."""
         if not self.weak or self.kind == "b":
             return self.dtype
-        return int if self.kind == "i" else float
+        return {"i": int, "f": float, "c": complex}[self.kind]
 
     @property
     def type(self) -> Type:
         """The trace type."""
         if self.weak:
-            return WeakType({"b": "bool", "i": "int", "f": "float"}[self.kind])
+            return WeakType({"b": "bool", "i": "int", "f": "float", "c": "complex"}[self.kind])
         return ArrayType(self.dtype, (), True)
 
 
 PYTHON_BOOL = Scalar(np.dtype(np.bool_), True)
 PYTHON_INT = Scalar(np.dtype(np.int64), True)
 PYTHON_FLOAT = Scalar(np.dtype(np.float64), True)
+PYTHON_COMPLEX = Scalar(np.dtype(np.complex128), True)
 BOOL = Scalar(np.dtype(np.bool_))
 INT64 = Scalar(np.dtype(np.int64))
 FLOAT64 = Scalar(np.dtype(np.float64))
-WEAK = {"bool": PYTHON_BOOL, "int": PYTHON_INT, "float": PYTHON_FLOAT}
-OF_PYTHON: dict[type, Scalar] = {bool: PYTHON_BOOL, int: PYTHON_INT, float: PYTHON_FLOAT}
+WEAK = {"bool": PYTHON_BOOL, "int": PYTHON_INT, "float": PYTHON_FLOAT, "complex": PYTHON_COMPLEX}
+OF_PYTHON: dict[type, Scalar] = {bool: PYTHON_BOOL, int: PYTHON_INT, float: PYTHON_FLOAT, complex: PYTHON_COMPLEX}
 
 
 def numpy_scalar(dtype: np.dtype[Any]) -> Scalar:
@@ -106,6 +109,10 @@ def payload(members: Members) -> str:
     """The LLVM type that holds any of the members."""
     if len(members) == 1:
         return members[0].llvm
+    if members[0].llvm == members[1].llvm:
+        return members[0].llvm
+    if any(m.kind == "c" for m in members):
+        raise Unlowered("a number that is complex on one way only")
     if any(m.kind == "f" for m in members):
         return "double"
     if any(m.kind == "u" and m.bits == 64 for m in members):
@@ -117,6 +124,9 @@ def literal(value: Any, llvm: str) -> str:
     """The text of a constant."""
     if llvm == "i1":
         return "true" if value else "false"
+    if llvm in ("<2 x double>", "<2 x float>"):
+        part = llvm[5:-1]
+        return f"<{part} {literal(value.real, part)}, {part} {literal(value.imag, part)}>"
     if llvm in ("double", "float"):
         number = float(np.float32(value)) if llvm == "float" else float(value)
         return f"0x{struct.unpack('<Q', struct.pack('<d', number))[0]:016X}"

@@ -164,12 +164,14 @@ class _Lowering:
                 raise Unlowered("a view that is returned")
         elif isinstance(x, Static):
             self.state.symbol(x.value)
-        elif not isinstance(x, Num):
-            raise Unlowered("a range or slice that is returned")
+        elif not isinstance(x, Num) or any(m.kind == "c" for m in x.members):
+            raise Unlowered("a range, slice or complex number that is returned")
 
     def param(self, k: int, t: Type) -> Val:
         """A parameter: its value, and the arguments of the function that carry it."""
         scalar = scalar_of_type(t)
+        if scalar is not None and scalar.kind == "c":
+            raise Unlowered("a complex number as an argument")
         if scalar is not None:
             self.arguments.append(f"{scalar.llvm} %p{k}")
             return one(scalar, f"%p{k}")

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.execute.native import ranges
+from runtime.execute.native import complexes, ranges
 from runtime.execute.native.emit import TRUE, Emitter
 from runtime.execute.native.floats import cast, float_op, float_power, int_power, to_float
 from runtime.execute.native.integers import checked, compare_ints, floor_div, floor_mod, shift
@@ -57,6 +57,8 @@ def binary(e: Emitter, op: str, a: Num, b: Num) -> Num:
     """`a op b` by Python's operator."""
 
     def single(e: Emitter, a: Num, b: Num) -> Num:
+        if "c" in (a.scalar.kind, b.scalar.kind):
+            return complexes.binary(e, op, a, b)
         if a.scalar.weak and b.scalar.weak:
             return python_binary(e, op, a, b)
         return numpy_binary(e, op, a, b)
@@ -205,6 +207,8 @@ def unary(e: Emitter, op: str, x: Num) -> Num:
 
 def _unary(e: Emitter, op: str, x: Num) -> Num:
     kind = x.scalar
+    if kind.kind == "c":
+        return complexes.unary(e, op, x)
     if kind.kind == "b" and kind.weak and op in ("neg", "pos", "abs"):
         return _unary(e, op, python_int(e, x))
     if op == "pos" and kind.kind != "b":
@@ -245,6 +249,8 @@ def truth(e: Emitter, x: Num) -> str:
         return "true" if x.const else "false"
     if x.llvm == "i1":
         return x.text
+    if x.members[0].kind == "c":
+        return complexes.true(e, x)
     if x.llvm in ("double", "float"):
         return e.op(f"fcmp une {x.llvm} {x.text}, 0.0")
     return e.op(f"icmp ne {x.llvm} {x.text}, 0")
@@ -259,6 +265,8 @@ def to_python(e: Emitter, x: Num, cls: type) -> Num:
 
 
 def _to_python(e: Emitter, x: Num, cls: type) -> Num:
+    if x.scalar.kind == "c":
+        raise Unlowered(f"{cls.__name__} of a complex number")
     if cls is float:
         number = to_float(e, x, FLOAT64)
         return one(PYTHON_FLOAT, number.text, number.const)
@@ -287,6 +295,10 @@ def stored(e: Emitter, x: Num, kind: Scalar) -> Num:
 def _stored(e: Emitter, x: Num, kind: Scalar) -> Num:
     if kind.kind == "b":
         return one(kind, truth(e, x))
+    if kind.kind == "c":
+        return complexes.cast(e, x, kind)
+    if x.scalar.kind == "c":
+        raise Unlowered("a complex number stored as a real one")
     if kind.kind == "f":
         return to_float(e, x, kind)
     if x.scalar.kind == "f":

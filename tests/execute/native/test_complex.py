@@ -1,0 +1,90 @@
+"""Complex numbers in loops: native code against Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from runtime.execute.native.executor import unavailable
+from tests.execute.native.harness import both
+
+pytestmark = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
+R = np.random.default_rng(5)
+SPECIAL = np.array([0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan, 1e300, 1e-310])
+Z = np.array([complex(a, b) for a in SPECIAL for b in SPECIAL])
+MILD = R.random(20) + 1j * R.random(20)
+OPS: dict[str, Callable[[Any, Any], Any]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "real": lambda a, b: a * 2.0 + 1,
+    "left": lambda a, b: 2.0 - a * 3,
+    "square": lambda a, b: a**2,
+    "neg": lambda a, b: -a,
+    "eq": lambda a, b: (a == b) + 2 * (a != b),
+    "parts": lambda a, b: complex(b.imag, a.real),
+}
+
+
+def of_items(op: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def function(x: Any, y: Any, out: Any) -> Any:
+        for i in range(len(x)):
+            out[i] = op(x[i], y[i])
+        return out
+
+    return function
+
+
+def of_python(op: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def function(x: Any, y: Any, out: Any) -> Any:
+        for i in range(len(x)):
+            a = complex(x[i].real, x[i].imag)
+            b = complex(y[i].real, y[i].imag)
+            out[i] = op(a, b)
+        return out
+
+    return function
+
+
+@pytest.mark.parametrize("way", [of_items, of_python], ids=["items", "python"])
+@pytest.mark.parametrize("name", OPS)
+def test_operators(name: str, way: Callable[..., Any]) -> None:
+    function = way(OPS[name])
+    pairs = [(MILD, MILD[::-1].copy())]
+    if way is of_items or name not in ("div", "square"):
+        pairs += [(Z[k : k + 9], np.roll(Z, k + 3)[:9].copy()) for k in range(0, 81, 9)]
+    else:
+        pairs += [(Z[k : k + 1], np.roll(Z, 7)[k : k + 1].copy()) for k in range(81)]
+    calls = [(x, y, np.zeros(len(x), dtype=complex)) for x, y in pairs]
+    both(function, calls, lowered=name not in ("div", "square") or way is of_python, all="ignore")
+    both(function, calls[:1], lowered=False)
+
+
+def test_modulus() -> None:
+    def longest(x):  # type: ignore[no-untyped-def]
+        best = 0.0
+        for z in x:
+            if abs(z) > best:
+                best = abs(z)
+        return best
+
+    both(longest, [(MILD,), (Z[:3],), (Z,)])
+    both(longest, [(MILD.astype(np.complex64),)], lowered=False)
+
+
+def test_accumulated() -> None:
+    def horner(c, z, n):  # type: ignore[no-untyped-def]
+        total = 0j
+        w = complex(z, -z)
+        for k in range(n):
+            total = total * w + c[k]
+            if total.real > 1e3:
+                break
+        c[0] = total
+        return total.real, total.imag, total == w
+
+    both(horner, [(MILD, 0.3, 20), (MILD, 3.0, 20), (MILD, 0.3, 0)])
