@@ -9,6 +9,7 @@ list of them has.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -22,19 +23,27 @@ WEAK_CLASSES: dict[str, type] = {weak.kind: cls for cls, weak in WEAK_OF.items()
 EXACT = 1 << 53  # up to here a float64 holds every integer
 
 
+def native(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype in the byte order of this machine: the very object that arrays have."""
+    if dtype.kind in "VTO":
+        return dtype
+    own: np.dtype[Any] = np.dtype(dtype.newbyteorder("=").str)
+    return own
+
+
 def as_python(dtype: np.dtype[Any]) -> bool:
     """Whether elements of this dtype come as Python values."""
-    return dtype.kind in "USO" or dtype.newbyteorder("=") in _PYTHON
+    return dtype.kind in "USO" or native(dtype) in _PYTHON
 
 
 def element_type(dtype: np.dtype[Any]) -> Type:
     """The trace type of an element of an array."""
-    native = dtype.newbyteorder("=")
-    if native in _PYTHON:
-        return WEAK_OF[type(native.type().item())]
+    own = native(dtype)
+    if own in _PYTHON:
+        return WEAK_OF[type(own.type().item())]
     if dtype.kind in "US":
         return ObjectType(_CLASSES[dtype.kind])
-    return ArrayType(native, (), scalar=True) if dtype.kind in "biufcmM" else OBJECT
+    return ArrayType(own, (), scalar=True) if dtype.kind in "biufcmM" else OBJECT
 
 
 def plain_array(x: Any) -> Any:
@@ -47,7 +56,7 @@ def plain_array(x: Any) -> Any:
             + (", or the elements that are not masked" if isinstance(x, np.ma.MaskedArray) else "")
         )
     array = np.asarray(x, dtype=np.int64 if type(x) is int else None)
-    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+    return array if array.dtype.isnative else array.astype(native(array.dtype))
 
 
 def broadcast(*args: Any) -> tuple[Any, ...]:
@@ -59,8 +68,15 @@ def broadcast(*args: Any) -> tuple[Any, ...]:
 
 
 def elements(count: int, *flat: Any) -> zip[Any]:
-    """The number of each element, and the elements of the flat arrays at that place."""
-    return zip(range(count), *(x.tolist() if as_python(x.dtype) else list(x) for x in flat), strict=False)
+    """The number of each element, and the elements of the flat arrays at that place.
+
+    They are taken out of the arrays when the first one is asked for: native code never does.
+    """
+    return zip(range(count), *(chain.from_iterable(map(_values, (x,))) for x in flat), strict=False)
+
+
+def _values(x: Any) -> list[Any]:
+    return x.tolist() if as_python(x.dtype) else list(x)
 
 
 def kind_of(value: Any, bits: dict[type, int]) -> int:

@@ -26,6 +26,7 @@ from runtime.elements import (
     element_type,
     elements,
     kind_of,
+    native,
     settled,
     shaped,
 )
@@ -350,7 +351,7 @@ def _array_type(t: Type) -> Type:
     if isinstance(t, WeakType):
         return ArrayType(np.dtype(next(cls for cls, weak in WEAK_OF.items() if weak == t)), ())
     if isinstance(t, ArrayType) and t.device == "cpu" and t.dtype.kind in "biufcUS":
-        return ArrayType(t.dtype.newbyteorder("="), t.shape)
+        return ArrayType(native(t.dtype), t.shape)
     return OBJECT
 
 
@@ -377,7 +378,7 @@ def _column_type(t: Type) -> Any:
         return common(bits_of(t))
     if isinstance(t, WeakType):
         return np.dtype(next(cls for cls, weak in WEAK_OF.items() if weak == t))
-    return t.dtype if isinstance(t, ArrayType) and t.scalar and t.dtype.kind in "biufc" else None
+    return native(t.dtype) if isinstance(t, ArrayType) and t.scalar and t.dtype.kind in "biufc" else None
 
 
 __all__ = ["Batched", "Compiler", "Vectorized", "vectorize"]

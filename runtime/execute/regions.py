@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from runtime.errors import GraphError, Span
@@ -17,6 +18,7 @@ from runtime.execute.dataflow import Loop
 from runtime.execute.expression import AND, CONDITIONAL, NOT, OR, Expr, compose, variable
 from runtime.ir.effects import quiet_truth
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
+from runtime.types import TupleType
 
 _SHORT = 72
 
@@ -340,7 +342,8 @@ class Regions(Blocks, abc.ABC):
             place = test.span or span
             exits = [Line(0, f"if {negated(test).text}:", place), Line(1, "break", place)]
         if item is not None:
-            self.emit([f"for {item[1]} in ", item[0], ":"], span)
+            target, block = _unpacked(item[1], loop.item, block, [*lines, *exits])
+            self.emit([f"for {target} in ", item[0], ":"], span)
             self.nest([*block, *lines, *exits])
         elif test is not None and not lines:
             self.emit(["while ", test, ":"], test.span or span)
@@ -397,6 +400,27 @@ def negated(expr: Expr) -> Expr:
         marks = tuple((max(a - 4, 0), max(b - 4, 0), span) for a, b, span in expr.marks)
         return dataclasses.replace(expr, text=expr.text[4:], marks=marks)
     return compose(["not ", expr.at_least(NOT + 1)], NOT, None, expr.ordered)
+
+
+def _unpacked(
+    name: str, item: Value | None, block: list[Line], after: Sequence[Line]
+) -> tuple[str, list[Line]]:
+    """The target of a `for` and its body: a tuple that is only taken apart is taken apart by the target."""
+    if item is None or not isinstance(item.type, TupleType) or item.type.cls is not tuple:
+        return name, block
+    parts: dict[int, str] = {}
+    for line in block:
+        found = re.fullmatch(rf"(\w+) = {re.escape(name)}\[(\d+)\]", line.text)
+        if found is None or line.depth or found[1] in (name, *parts.values()) or int(found[2]) in parts:
+            break
+        parts[int(found[2])] = found[1]
+    rest = block[len(parts) :]
+    told = re.compile(rf"\b{re.escape(name)}\b")
+    whole = len(parts) == len(item.type.items) > 0
+    if not whole or any(told.search(line.text) for line in (*rest, *after)):
+        return name, block
+    names = [parts[k] for k in range(len(parts))]
+    return ", ".join(names) + ("," if len(names) == 1 else ""), rest
 
 
 def _break_for(

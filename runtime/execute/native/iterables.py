@@ -11,12 +11,10 @@ from collections.abc import Callable
 
 from runtime.execute.native.arrays import item_at
 from runtime.execute.native.emit import Emitter
-from runtime.execute.native.kinds import PYTHON_INT, Unlowered
+from runtime.execute.native.kinds import PYTHON_COMPLEX, PYTHON_INT, Unlowered
 from runtime.execute.native.scalars import binary, to_python
 from runtime.execute.native.state import State
 from runtime.execute.native.values import Arr, Count, Listed, Num, Rng, Tup, Val, Zip, one
-
-_PYTHON: dict[str, type] = {"b": bool, "i": int, "f": float}
 
 
 @dataclasses.dataclass
@@ -53,6 +51,16 @@ def count(e: Emitter, source: Val) -> str:
     raise Unlowered("a loop over something else than ranges and arrays")
 
 
+def python_number(e: Emitter, x: Num) -> Num:
+    """The Python number that an element of an array is as a list has it."""
+    kind = x.scalar.kind
+    if kind == "c":  # held alike
+        return dataclasses.replace(x, members=(PYTHON_COMPLEX,))
+    if kind not in "bif":
+        raise Unlowered(f"elements of dtype {x.scalar.dtype} as Python numbers")
+    return to_python(e, x, {"b": bool, "i": int, "f": float}[kind])
+
+
 def range_count(e: Emitter, r: Rng) -> str:
     """The length of a range, as an unsigned number."""
 
@@ -83,7 +91,7 @@ def item(state: State, source: Val, k: Num) -> Val:
     if isinstance(source, Listed):
         found = item_at(state, source.array, k.text)
         assert isinstance(found, Num)
-        return to_python(e, found, _PYTHON[found.scalar.kind])
+        return python_number(e, found)
     if isinstance(source, Count):
         start = int(source.start) if source.start.isdigit() else None
         return binary(e, "add", one(PYTHON_INT, source.start, start), k)
