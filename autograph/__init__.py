@@ -7,82 +7,118 @@ their like, are what that form calls; they do what Python does when nothing is b
 
 from __future__ import annotations
 
-from autograph import data
+from typing import TYPE_CHECKING
+
 from autograph.api import convert, do_not_convert, explain, function, to_code
-from autograph.batching import vectorize, vmap
-from autograph.gradients import (
-    GradientTape,
-    check_grads,
-    checkpoint,
-    custom_gradient,
-    grad,
-    hessian,
-    jacobian,
-    jvp,
-    stop_gradient,
-    value_and_grad,
-    vjp,
-)
-from autograph.operators import matching as pattern
-from autograph.operators.calls import attribute, call, python
-from autograph.operators.containers import (
-    dict_,
-    dict_comp,
-    dict_merge,
-    generator,
-    keywords,
-    list_,
-    list_comp,
-    set_,
-    set_comp,
-    tuple_,
-    unpack,
-)
-from autograph.operators.imports import import_, import_from
-from autograph.operators.logic import and_, in_, is_, is_not, item, not_, not_in, or_, part, percent
-from autograph.operators.matching import match
-from autograph.operators.variables import Cell, bound, global_cell, raise_, unbound
-from runtime import (
-    AutographError,
-    CheckError,
-    ConcreteFunction,
-    ConcreteValueError,
-    ConversionRefused,
-    DeviceError,
-    ExportError,
-    GeneratorError,
-    GradientError,
-    GraphError,
-    GuardError,
-    LeakedTensorError,
-    NewTraceError,
-    PolymorphicFunction,
-    RetraceWarning,
-    SignatureError,
-    SourceNotFound,
-    TensorArray,
-    TensorBoolError,
-    TensorSpec,
-    TraceError,
-    Untraceable,
-    Variable,
-    VariableError,
-    cond,
-    executing_eagerly,
-    for_loop,
-    init_scope,
-    map_fn,
-    no_new_traces,
-    py_function,
-    run_functions_eagerly,
-    scan,
-    settings,
-    switch_case,
-    try_,
-    unroll,
-    while_loop,
-    with_,
-)
+from runtime.lazy import on_demand
+
+if TYPE_CHECKING:
+    from autograph import data
+    from autograph.batching import vectorize, vmap
+    from autograph.gradients import (
+        GradientTape,
+        check_grads,
+        checkpoint,
+        custom_gradient,
+        grad,
+        hessian,
+        jacobian,
+        jvp,
+        stop_gradient,
+        value_and_grad,
+        vjp,
+    )
+    from autograph.operators import matching as pattern
+    from autograph.operators.calls import attribute, call, python
+    from autograph.operators.containers import (
+        dict_,
+        dict_comp,
+        dict_merge,
+        generator,
+        keywords,
+        list_,
+        list_comp,
+        set_,
+        set_comp,
+        tuple_,
+        unpack,
+    )
+    from autograph.operators.imports import import_, import_from
+    from autograph.operators.logic import and_, in_, is_, is_not, item, not_, not_in, or_, part, percent
+    from autograph.operators.matching import match
+    from autograph.operators.variables import Cell, bound, global_cell, raise_, unbound
+    from runtime import (
+        AutographError,
+        CheckError,
+        ConcreteFunction,
+        ConcreteValueError,
+        ConversionRefused,
+        DeviceError,
+        ExportError,
+        GeneratorError,
+        GradientError,
+        GraphError,
+        GuardError,
+        LeakedTensorError,
+        NewTraceError,
+        PolymorphicFunction,
+        RetraceWarning,
+        SignatureError,
+        SourceNotFound,
+        TensorArray,
+        TensorBoolError,
+        TensorSpec,
+        TraceError,
+        Untraceable,
+        Variable,
+        VariableError,
+        cond,
+        executing_eagerly,
+        for_loop,
+        init_scope,
+        map_fn,
+        no_new_traces,
+        py_function,
+        run_functions_eagerly,
+        scan,
+        settings,
+        switch_case,
+        try_,
+        unroll,
+        while_loop,
+        with_,
+    )
+else:
+    __getattr__, __dir__ = on_demand(
+        globals(),
+        {
+            "autograph.batching": "vectorize vmap",
+            "autograph.gradients": (
+                "GradientTape check_grads checkpoint custom_gradient grad hessian "
+                "jacobian jvp stop_gradient value_and_grad vjp"
+            ),
+            "autograph.operators.calls": "attribute call python",
+            "autograph.operators.containers": (
+                "dict_ dict_comp dict_merge generator keywords list_ list_comp set_ set_comp tuple_ unpack"
+            ),
+            "autograph.operators.imports": "import_ import_from",
+            "autograph.operators.logic": "and_ in_ is_ is_not item not_ not_in or_ part percent",
+            "autograph.operators.matching": "match",
+            "autograph.operators.variables": "Cell bound global_cell raise_ unbound",
+            "runtime": (
+                "AutographError CheckError ConcreteFunction ConcreteValueError "
+                "ConversionRefused DeviceError ExportError GeneratorError GradientError "
+                "GraphError GuardError LeakedTensorError NewTraceError "
+                "PolymorphicFunction RetraceWarning SignatureError SourceNotFound "
+                "TensorArray TensorBoolError TensorSpec TraceError Untraceable Variable "
+                "VariableError cond executing_eagerly for_loop init_scope map_fn "
+                "no_new_traces py_function run_functions_eagerly scan settings "
+                "switch_case try_ unroll while_loop with_"
+            ),
+        },
+        data="autograph.data",
+        pattern="autograph.operators.matching",
+    )
 
 __all__ = [
     "AutographError",

@@ -12,10 +12,8 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
-from autograph.check import run_checked
 from autograph.convert import converted
 from autograph.explain import Explanation, explanation, explanation_of_conversion
-from autograph.operators.calls import SourceHooks, call
 from autograph.operators.registry import mark_do_not_convert
 from runtime.api import InputSignature, make_function
 from runtime.config import settings
@@ -23,14 +21,17 @@ from runtime.errors import ConversionRefused, GeneratorError, SourceNotFound, Tr
 from runtime.function.polymorphic import P, PolymorphicFunction, R, Tracer
 from runtime.function.prefixed import runs_on_trace_values, unwrapped
 from runtime.lazy import Lazy
-from runtime.trace.api import trace_call
 from runtime.trace.record import Argument, TraceResult
 from runtime.types import StaticType
 
 if TYPE_CHECKING:
+    from autograph import check as checking
     from autograph import source
+    from autograph.operators import calls
+    from runtime.trace import api as tracing
 else:
-    source = Lazy("autograph.source")
+    checking, source = Lazy("autograph.check"), Lazy("autograph.source")
+    calls, tracing = Lazy("autograph.operators.calls"), Lazy("runtime.trace.api")
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -98,7 +99,7 @@ def function(
             source_tracer,
             (function, {**options, "check": check}),
             inline=_inline,
-            around=run_checked if check else None,
+            around=checking.run_checked if check else None,
             **options,
         )
 
@@ -179,21 +180,21 @@ def source_tracer(python: Callable[..., Any]) -> Tracer:
         volatile: frozenset[Any],
     ) -> TraceResult:
         if runs_on_trace_values(python):
-            return trace_call(
+            return tracing.trace_call(
                 python,
                 positional,
                 keywords,
                 name=name,
                 strict=strict,
                 volatile=volatile,
-                hooks=SourceHooks(_function_in(python, "function")),
+                hooks=calls.SourceHooks(_function_in(python, "function")),
                 unroll_limit=settings.unroll_limit,
             )
         assert isinstance(python, types.FunctionType)
         converted(python)  # a refusal concerns all calls: it must come out as what it is
 
-        def traced(hooks: SourceHooks) -> TraceResult:
-            return trace_call(
+        def traced(hooks: calls.SourceHooks) -> TraceResult:
+            return tracing.trace_call(
                 lambda *args, **kwargs: hooks.twin(python)(*args, **kwargs),
                 positional,
                 keywords,
@@ -210,19 +211,21 @@ def source_tracer(python: Callable[..., Any]) -> Tracer:
 
 
 def _traced(
-    traced: Callable[[SourceHooks], TraceResult], python: types.FunctionType, arguments: Sequence[Argument]
+    traced: Callable[[calls.SourceHooks], TraceResult],
+    python: types.FunctionType,
+    arguments: Sequence[Argument],
 ) -> TraceResult:
     """Trace the function; with care, where a text is handed in or the plain way asked for a traced index."""
     if any(isinstance(a.type, StaticType) and isinstance(a.type.value, (str, bytes)) for a in arguments):
-        return traced(SourceHooks(python, careful=True))
-    hooks, result, failed = SourceHooks(python), None, None
+        return traced(calls.SourceHooks(python, careful=True))
+    hooks, result, failed = calls.SourceHooks(python), None, None
     try:
         result = traced(hooks)
     except TraceError as error:
         failed = error
     if hooks.trace is not None and hooks.trace.indexed:
         try:
-            return traced(SourceHooks(python, careful=True))
+            return traced(calls.SourceHooks(python, careful=True))
         except TraceError as error:
             failed = error if result is None else None
     if result is None:
@@ -233,4 +236,4 @@ def _traced(
 
 def _inline(python: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A call inside another trace: traced into, or recorded, as calls of plain functions are."""
-    return call(python, *args, **kwargs)
+    return calls.call(python, *args, **kwargs)

@@ -6,8 +6,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from runtime.api import function
-from runtime.batching import vmap
 from runtime.config import settings
 from runtime.errors import (
     AutographError,
@@ -30,29 +31,51 @@ from runtime.errors import (
     Untraceable,
     VariableError,
 )
-from runtime.function.accounts import RetraceWarning, no_new_traces
 from runtime.function.concrete import ConcreteFunction
-from runtime.function.eager import executing_eagerly, run_functions_eagerly
 from runtime.function.polymorphic import (
     PolymorphicFunction,
 )
-from runtime.function.spec import TensorSpec
-from runtime.functional import cond, for_loop, try_, while_loop, with_
-from runtime.ir.graph import Const, Graph, Node, Value
-from runtime.scans import map_fn, scan, switch_case
-from runtime.scopes import init_scope, py_function, unroll
-from runtime.tensor_array import TensorArray
-from runtime.types import (
-    ArrayType,
-    MaybeUnbound,
-    ObjectType,
-    StaticType,
-    TupleType,
-    UnboundType,
-    WeakType,
-)
-from runtime.variable import Variable
-from runtime.vectorizing import vectorize
+from runtime.lazy import on_demand
+
+if TYPE_CHECKING:
+    from runtime.batching import vmap
+    from runtime.function.accounts import RetraceWarning, no_new_traces
+    from runtime.function.eager import executing_eagerly, run_functions_eagerly
+    from runtime.function.spec import TensorSpec
+    from runtime.functional import cond, for_loop, try_, while_loop, with_
+    from runtime.ir.graph import Const, Graph, Node, Value
+    from runtime.scans import map_fn, scan, switch_case
+    from runtime.scopes import init_scope, py_function, unroll
+    from runtime.tensor_array import TensorArray
+    from runtime.types import (
+        ArrayType,
+        MaybeUnbound,
+        ObjectType,
+        StaticType,
+        TupleType,
+        UnboundType,
+        WeakType,
+    )
+    from runtime.variable import Variable
+    from runtime.vectorizing import vectorize
+else:
+    __getattr__, __dir__ = on_demand(
+        globals(),
+        {
+            "runtime.batching": "vmap",
+            "runtime.function.accounts": "RetraceWarning no_new_traces",
+            "runtime.function.eager": "executing_eagerly run_functions_eagerly",
+            "runtime.function.spec": "TensorSpec",
+            "runtime.functional": "cond for_loop try_ while_loop with_",
+            "runtime.ir.graph": "Const Graph Node Value",
+            "runtime.scans": "map_fn scan switch_case",
+            "runtime.scopes": "init_scope py_function unroll",
+            "runtime.tensor_array": "TensorArray",
+            "runtime.types": ("ArrayType MaybeUnbound ObjectType StaticType TupleType UnboundType WeakType"),
+            "runtime.variable": "Variable",
+            "runtime.vectorizing": "vectorize",
+        },
+    )
 
 __all__ = [
     "ArrayType",

@@ -8,13 +8,18 @@ Python `if` on a traced value is an error of the trace, so that call runs as pla
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from runtime.config import settings
 from runtime.function.polymorphic import P, PolymorphicFunction, R, Tracer
 from runtime.function.prefixed import PrefixedFunction, unwrapped
-from runtime.trace.api import trace_call
+from runtime.lazy import Lazy
 from runtime.trace.record import Argument, TraceResult
+
+if TYPE_CHECKING:
+    from runtime.trace import api as tracing
+else:
+    tracing = Lazy("runtime.trace.api")
 
 InputSignature = Sequence[Any] | Mapping[str, Any]  # of specs, types, values, and trees of these
 
@@ -52,7 +57,7 @@ def as_it_stands(function: Callable[..., Any]) -> Tracer:
         strict: bool,
         volatile: frozenset[Any],
     ) -> TraceResult:
-        return trace_call(
+        return tracing.trace_call(
             function,
             positional,
             keywords,

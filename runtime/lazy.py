@@ -8,13 +8,15 @@ import can still be read at the top of a file.  Loading is Python's own, with it
         from runtime.execute.native import executor
     else:
         executor = Lazy("runtime.execute.native.executor")
+
+Packages do the same for the names that they make public: see `on_demand`.
 """
 
 from __future__ import annotations
 
 import importlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 _lock = threading.RLock()
@@ -40,3 +42,25 @@ class Lazy:
         if isinstance(value, type) or callable(value):
             self.__dict__[attribute] = value  # the next time without a detour
         return value
+
+
+def on_demand(
+    namespace: dict[str, Any], places: Mapping[str, str], **modules: str
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """`__getattr__` and `__dir__` for a package whose names are loaded when they are first used.
+
+    places: by module, the names that are found there.  modules: names that stand for modules.
+    """
+    found = {name: module for module, names in places.items() for name in names.split()}
+
+    def get(name: str) -> Any:
+        if name in modules:
+            value: Any = importlib.import_module(modules[name])
+        elif name in found:
+            value = getattr(importlib.import_module(found[name]), name)
+        else:
+            raise AttributeError(f"module {namespace['__name__']!r} has no attribute {name!r}")
+        namespace[name] = value
+        return value
+
+    return get, lambda: sorted({*namespace, *found, *modules})

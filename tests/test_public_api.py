@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
+import textwrap
 
 import pytest
 
@@ -34,7 +35,7 @@ def test_name_is_public_and_documented(name: str) -> None:
 
 
 def test_errors_have_one_base() -> None:
-    classes = [value for value in vars(ag).values() if isinstance(value, type)]
+    classes = [value for name in ag.__all__ if isinstance(value := getattr(ag, name), type)]
     errors = [cls for cls in classes if issubclass(cls, BaseException)]
     ours = [cls for cls in errors if cls.__module__.startswith(("runtime", "autograph"))]
     assert ours and all(issubclass(cls, (ag.AutographError, Warning)) for cls in ours)
@@ -57,6 +58,33 @@ def printed(code: str) -> str:
 def test_bare_import_is_light() -> None:
     heavy = "{'cupy', 'llvmlite', 'pygments', 'pytest'}"
     assert printed(f"import sys, autograph; print(sorted({heavy} & set(sys.modules)))") == "[]"
+
+
+@pytest.mark.parametrize("package", ["autograph", "runtime"])
+def test_names_are_loaded_when_they_are_used(package: str) -> None:
+    code = f"""
+        import {package} as p, types
+        before = dict(vars(p))
+        wrong = [n for n in p.__all__ if n not in dir(p) or isinstance(before.get(n), types.ModuleType)]
+        late = [n for n in p.__all__ if n not in before]
+        values = {{n: getattr(p, n) for n in p.__all__}}
+        again = [n for n in p.__all__ if getattr(p, n) is not values[n] or n not in vars(p)]
+        try:
+            p.nothing_of_this_name
+        except AttributeError as error:
+            print(wrong, len(late) > 10, again, error)
+    """
+    wanted = f"[] True [] module '{package}' has no attribute 'nothing_of_this_name'"
+    assert printed(textwrap.dedent(code)) == wanted
+
+
+def test_names_of_modules_keep_their_meaning() -> None:
+    code = """
+        import autograph as ag
+        import autograph.explain, autograph.convert, runtime.function.spec, runtime
+        print(callable(ag.explain), callable(ag.convert), callable(runtime.function), ag.data.__name__)
+    """
+    assert printed(textwrap.dedent(code)) == "True True True autograph.data"
 
 
 def test_runtime_does_not_load_the_transpiler() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -47,6 +48,7 @@ class _Marker(Exception):
     """Raised to make a frame."""
 
 
+@functools.cache
 def _raising_code() -> types.CodeType:
     """Code that raises, without columns, so that no caret is printed under the user's line."""
     tree = ast.parse("raise marker")
@@ -56,9 +58,6 @@ def _raising_code() -> types.CodeType:
         if isinstance(node, (ast.stmt, ast.expr)):
             node.col_offset = node.end_col_offset = -1
     return compile(tree, "<user>", "exec")
-
-
-_RAISE = _raising_code()
 
 
 def register(filename: str, places: Places, inner: Callable[[types.CodeType], bool] = _never) -> None:
@@ -211,9 +210,9 @@ def _frame(span: Span, generated: types.FrameType) -> tuple[types.FrameType, int
     function = span.function or "<module>"
     facts: dict[str, Any] = {"co_filename": span.file, "co_firstlineno": span.line}
     facts["co_name"] = function.rpartition(".")[2]
-    if hasattr(_RAISE, "co_qualname"):
+    if hasattr(_raising_code(), "co_qualname"):
         facts["co_qualname"] = function
-    code = _RAISE.replace(**facts)
+    code = _raising_code().replace(**facts)
     try:
         exec(code, {_MARK: _Marker()}, dict(generated.f_locals))
     except _Marker as marker:

@@ -19,7 +19,6 @@ from runtime.function.accounts import guard_changes, holds
 from runtime.function.signature import Signature, argument_type, show
 from runtime.function.spec import TensorSpec
 from runtime.ir.graph import Graph
-from runtime.ir.text import print_graph
 from runtime.lazy import Lazy
 from runtime.trace.record import Guard, Note, TraceResult
 from runtime.types import (
@@ -38,13 +37,14 @@ if TYPE_CHECKING:
     from runtime.execute import cupy_executor, loader, python_source
     from runtime.execute.native import executor, kinds
     from runtime.execute.plan import PlanSource
+    from runtime.ir import text
     from runtime.passes import pipeline
 
     Native = executor.NativeFunction | executor.NativeLoops
 else:
     cupy_executor, loader = Lazy("runtime.execute.cupy_executor"), Lazy("runtime.execute.loader")
     python_source = Lazy("runtime.execute.python_source")
-    pipeline = Lazy("runtime.passes.pipeline")
+    pipeline, text = Lazy("runtime.passes.pipeline"), Lazy("runtime.ir.text")
     executor, kinds = Lazy("runtime.execute.native.executor"), Lazy("runtime.execute.native.kinds")
 
 COMPILING = "it is being compiled"
@@ -56,7 +56,7 @@ class PrintedGraph(Graph):
     """A graph that prints as its text form."""
 
     def __str__(self) -> str:
-        return print_graph(self)
+        return text.print_graph(self)
 
 
 class ConcreteFunction:
@@ -170,8 +170,6 @@ class ConcreteFunction:
         try:
             return executor.NativeFunction(self.optimised, lambda: self.run_plan), ""
         except kinds.Unlowered as reason:
-            if not executor.has_loop(self.optimised):
-                raise
             whole = str(reason)
         try:
             return executor.NativeLoops(self.optimised), whole

@@ -6,8 +6,15 @@ asks the gate, which is shut meanwhile.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from runtime.gate import GATE
-from runtime.trace.core import active
+from runtime.lazy import Lazy
+
+if TYPE_CHECKING:
+    from runtime.trace import core
+else:
+    core = Lazy("runtime.trace.core")
 
 
 class _Mode:
@@ -33,4 +40,4 @@ def functions_run_eagerly() -> bool:
 
 def executing_eagerly() -> bool:
     """Whether values are real here: True unless a function is being traced in this thread."""
-    return active() is None
+    return core.active() is None

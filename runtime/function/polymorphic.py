@@ -23,7 +23,6 @@ import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
 
-from runtime.autodiff.levels import recording
 from runtime.config import settings
 from runtime.errors import AutographError, ConversionRefused, GuardError, Span, Untraceable, VariableError
 from runtime.execute.traceback import cleaned
@@ -59,14 +58,16 @@ from runtime.gate import GATE
 from runtime.ir.graph import Graph
 from runtime.lazy import Lazy
 from runtime.places import place, span_here
-from runtime.trace.core import active
 from runtime.trace.record import Argument, Guard, TraceResult
 from runtime.types import UNBOUND, Type
 from runtime.variable import traced_again
 
 if TYPE_CHECKING:
+    from runtime.autodiff import levels
     from runtime.execute import loader
+    from runtime.trace import core
 else:
+    levels, core = Lazy("runtime.autodiff.levels"), Lazy("runtime.trace.core")
     loader = Lazy("runtime.execute.loader")
 
 P = ParamSpec("P")
@@ -163,7 +164,7 @@ class PolymorphicFunction(Direct, Generic[P, R]):
     # ---------------------------------------------------------------- calling
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
         """What the Python function does."""
-        if GATE.shut_by and (active() is not None or recording()):
+        if GATE.shut_by and (core.active() is not None or levels.recording()):
             return self._inline(self._python, args, kwargs)  # type: ignore[no-any-return]
         try:
             if MODE.eager:
