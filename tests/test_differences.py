@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from runtime.config import settings
+from runtime.execute.native.executor import unavailable
 from tests.property.oracle import TooLong, time_limit
 
 
@@ -161,3 +163,21 @@ def test_7_when_objects_die() -> None:
     log: list[Any] = []
     ag.function(lambda log: lets_go(log, mortal))(log)
     assert sorted(log) == ["died", "end"]
+
+
+def mathematical(x: Any) -> Any:
+    return np.exp(x), np.log(np.abs(x)), np.tanh(x), x**3, np.sqrt(np.abs(x)), x.sum(), np.arctan(x)
+
+
+@pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
+def test_8_last_bits_of_mathematical_functions() -> None:
+    x = np.random.default_rng(0).standard_normal(1000)
+    wanted = mathematical(x)
+    with settings.override(executor="native", math="fast", compile="now"):
+        fast = ag.function(mathematical)(x)
+    with settings.override(executor="native", math="exact", compile="now"):
+        exact = ag.function(mathematical)(x)
+    for k, (right, near, same) in enumerate(zip(wanted, fast, exact, strict=True)):
+        assert np.all(np.abs(near - right) <= 4 * np.spacing(np.abs(right)))
+        assert same.tobytes() == right.tobytes()
+        assert k < 4 or near.tobytes() == right.tobytes()

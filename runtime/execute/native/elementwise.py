@@ -63,8 +63,8 @@ def as_lazy(e: Emitter, x: Val, kind: Scalar | None = None) -> Lazy:
         source = x
         element = shared(e, source.element, lambda indices: element_at(e, source, indices))
         x = Lazy(source.element, source.dims, element, (source,), True)
-    if not isinstance(x, Lazy):
-        raise Unlowered("an operator on an array and something else")
+    if not isinstance(x, Lazy) or x.kind.kind not in "biuf":
+        raise Unlowered("an operator on an array and something else, or on complex numbers")
     return x if kind is None or x.kind == kind else converted(e, x, kind)
 
 
@@ -184,6 +184,8 @@ def apply(state: State, ufunc: np.ufunc, args: Sequence[Val]) -> Lazy:
     e = state.e
     args = [either_kind(x, args) for x in args]
     kinds = loop_kinds(ufunc, *map(kind_of, args))
+    if any(k.kind not in "biuf" for k in kinds):
+        raise Unlowered(f"np.{ufunc.__name__} on complex numbers")
     parts = [as_lazy(e, x, kind) for x, kind in zip(args, kinds, strict=False)]
     name, kind, out = ufunc.__name__, kinds[0], kinds[-1]
     if len(parts) == 1 and vector_math.known(name, kind) and kind == out:

@@ -142,9 +142,9 @@ class NativeFunction:
 
 
 class NativeLoops:
-    """A plan whose loops are machine code, as far as they can be.
+    """A plan whose loops and chains of array operators are machine code, as far as they can be.
 
-    entry: what to call.  parts: the native loops.  text: their LLVM IR, one after the other.
+    entry: what to call.  parts: the native parts.  text: their LLVM IR, one after the other.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -154,7 +154,7 @@ class NativeLoops:
         self.parts: list[NativeFunction] = []
         changed = split(graph, self._compile)
         if changed is None:
-            raise Unlowered("none of its loops can be native")
+            raise Unlowered("no part of it can be native")
         self.entry = load(plan_source(changed))
         self.text = "\n".join(part.text for part in self.parts)
 

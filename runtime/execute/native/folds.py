@@ -17,6 +17,7 @@ from runtime.execute.native.lines import TILE, vector_bytes
 from runtime.execute.native.state import State
 from runtime.execute.native.ufunc_loops import caller, inner_loop
 
+RUNNING = 4  # extremes that are kept side by side
 BLOCK = 128  # elements that NumPy adds in eight running sums
 
 
@@ -327,6 +328,44 @@ def _by_loop(state: State, ufunc: np.ufunc, kind: Scalar, start: str) -> str:
     return _define(state, name, t, body)
 
 
+def _better(how: str, new: str, old: str, x: str, wide: str, mask: str) -> str:
+    """The text that takes the better one of two floats."""
+    test = f"  {new}c = fcmp {how} {wide} {old}, {x}"
+    return f"{test}\n  {new} = select {mask} {new}c, {wide} {old}, {wide} {x}"
+
+
+def _running(t: str, lanes: int, how: str) -> tuple[list[str], list[str], list[str]]:
+    """The phis of several running extremes, what a trip does to them, and what makes one of them."""
+    v, b = f"<{lanes} x {t}>", f"<{lanes} x i1>"
+    phis, steps, joins = [], [], []
+    for k in range(RUNNING):
+        phis.append(f"  %m{k} = phi {v} [ %top, %start ], [ %n{k}, %go ]")
+        phis.append(f"  %u{k} = phi {b} [ zeroinitializer, %start ], [ %w{k}, %go ]")
+        steps.append(f"""  %o{k} = add i64 %i, {k * lanes}
+  %at{k} = getelementptr {t}, ptr %p, i64 %o{k}
+  %x{k} = load {v}, ptr %at{k}, align 1
+{_better(how, f"%n{k}", f"%m{k}", f"%x{k}", v, b)}
+  %s{k} = fcmp uno {v} %x{k}, %x{k}
+  %w{k} = or {b} %u{k}, %s{k}""")
+    for k in range(1, RUNNING):
+        before, odd = ("%m0", "%u0") if k == 1 else (f"%j{k - 1}", f"%v{k - 1}")
+        joins.append(_better(how, f"%j{k}", before, f"%m{k}", v, b))
+        joins.append(f"  %v{k} = or {b} {odd}, %u{k}")
+    return phis, steps, joins
+
+
+def _halved(lanes: int, v: str, current: str, step: Callable[[str, str, str], str]) -> tuple[list[str], str]:
+    """The text that folds the lanes of a vector, and the vector whose first lane is the result."""
+    tree, width = [], lanes
+    while width > 1:
+        width //= 2
+        half = ", ".join(f"i32 {k + width if k < width else k}" for k in range(lanes))
+        tree.append(f"  %h{width} = shufflevector {v} {current}, {v} poison, <{lanes} x i32> <{half}>")
+        tree.append(step(f"%f{width}", current, f"%h{width}"))
+        current = f"%f{width}"
+    return tree, current
+
+
 def _extreme(state: State, name: str, kind: Scalar) -> str:
     """The largest or smallest float; NaN and zeros by NumPy's own loop."""
     t, function = kind.llvm, f"{name}_{kind.llvm}"
@@ -337,37 +376,12 @@ def _extreme(state: State, name: str, kind: Scalar) -> str:
     ufunc = np.maximum if name == "max" else np.minimum
     call = _reduce_call(state, ufunc, kind, "%second", "%less")
     e = state.e
-    for text in (
-        "declare void @llvm.x86.sse.stmxcsr(ptr)", "declare void @llvm.x86.sse.ldmxcsr(ptr)",
-        f"declare i1 @llvm.vector.reduce.or.v{lanes}i1({b})",
-    ):  # fmt: skip
-        e.declare(text)
-    count = 4
-    phis, steps, joins = [], [], []
-    for k in range(count):
-        phis.append(f"  %m{k} = phi {v} [ %top, %start ], [ %n{k}, %go ]")
-        phis.append(f"  %u{k} = phi {b} [ zeroinitializer, %start ], [ %w{k}, %go ]")
-        steps.append(f"""  %o{k} = add i64 %i, {k * lanes}
-  %at{k} = getelementptr {t}, ptr %p, i64 %o{k}
-  %x{k} = load {v}, ptr %at{k}, align 1
-  %c{k} = fcmp {how} {v} %m{k}, %x{k}
-  %n{k} = select {b} %c{k}, {v} %m{k}, {v} %x{k}
-  %s{k} = fcmp uno {v} %x{k}, %x{k}
-  %w{k} = or {b} %u{k}, %s{k}""")
-    for k in range(1, count):
-        before = "%m0" if k == 1 else f"%j{k - 1}"
-        odd = "%u0" if k == 1 else f"%v{k - 1}"
-        joins.append(f"""  %d{k} = fcmp {how} {v} {before}, %m{k}
-  %j{k} = select {b} %d{k}, {v} {before}, {v} %m{k}
-  %v{k} = or {b} {odd}, %u{k}""")
-    tree, width, current = [], lanes, f"%j{count - 1}"
-    while width > 1:
-        width //= 2
-        half = ", ".join(f"i32 {k + width if k < width else k}" for k in range(lanes))
-        tree.append(f"""  %h{width} = shufflevector {v} {current}, {v} poison, <{lanes} x i32> <{half}>
-  %g{width} = fcmp {how} {v} {current}, %h{width}
-  %f{width} = select {b} %g{width}, {v} {current}, {v} %h{width}""")
-        current = f"%f{width}"
+    for instruction in ("stmxcsr", "ldmxcsr"):
+        e.declare(f"declare void @llvm.x86.sse.{instruction}(ptr)")
+    e.declare(f"declare i1 @llvm.vector.reduce.or.v{lanes}i1({b})")
+    phis, steps, joins = _running(t, lanes, how)
+    count = RUNNING
+    tree, current = _halved(lanes, v, f"%j{count - 1}", lambda new, old, x: _better(how, new, old, x, v, b))
     barrier = 'call void asm sideeffect "", "~{memory}"()'
     newline = "\n"
     body = f"""start:
@@ -450,13 +464,7 @@ def _integers(state: State, name: str, kind: Scalar) -> str:
         zero = "0" if wide == "i8" else "zeroinitializer"
         return f"  {new}b = icmp ne {wide} {x}, {zero}\n  {new} = zext {mask} {new}b to {wide}"
 
-    tree, width, current = [], lanes, "%m"
-    while width > 1:
-        width //= 2
-        half = ", ".join(f"i32 {k + width if k < width else k}" for k in range(lanes))
-        tree.append(f"  %h{width} = shufflevector {v} {current}, {v} poison, <{lanes} x i32> <{half}>")
-        tree.append(_folding(how, f"%f{width}", current, f"%h{width}", v, b))
-        current = f"%f{width}"
+    tree, current = _halved(lanes, v, "%m", lambda new, old, x: _folding(how, new, old, x, v, b))
     newline = "\n"
     body = f"""start:
   %whole = and i64 %n, {-lanes}

@@ -1,8 +1,8 @@
-"""Loops as native code inside a plan: what becomes of a graph that can't be native as a whole.
+"""Parts as native code inside a plan: what becomes of a graph that can't be native as a whole.
 
 In: a graph, and what compiles a graph.  Out: the graph with calls of native functions in place of those of
-its loops that can be native, or None where none can.  What always holds: a native loop gives back, or
-writes to arrays, just what the loop would have; its errors come from the loop's own plan.
+its loops and runs of array operators that can be native, or None where none can.  What always holds: a native
+part gives back, or writes to arrays, just what that part would have; its errors come from its own plan.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from runtime.execute.native.kinds import Unlowered
+from runtime.execute.native.segments import grouped
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.walk import inline
 from runtime.types import ObjectType, TupleType
@@ -44,7 +45,9 @@ class _Splitter:
                 found.append(dataclasses.replace(node, regions=regions))
             else:
                 found.append(node)
-        return tuple(found)
+        made, count = grouped(graph, found, self.compile)
+        self.count += count
+        return made
 
     def loop(self, node: Node, makers: dict[Value, Node], name: str) -> list[Node]:
         """The nodes that do what a loop does."""
@@ -52,7 +55,8 @@ class _Splitter:
         try:
             native = self.compile(alone)
         except Unlowered:
-            return [node]
+            regions = tuple(dataclasses.replace(r, nodes=self.nodes(r)) for r in node.regions)
+            return [dataclasses.replace(node, regions=regions)]
         self.count += 1
         call: tuple[Operand, ...] = (Const(native, alone.name), *inputs)
         if len(node.outputs) == 1:

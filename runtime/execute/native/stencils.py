@@ -13,9 +13,9 @@ from runtime.execute.native.arrays import plus, times
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.lines import (
     Room,
+    before_whole,
     counted,
     element_at,
-    before_whole,
     line,
     minus,
     put_at,
