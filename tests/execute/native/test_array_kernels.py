@@ -12,6 +12,7 @@ import pytest
 
 import autograph as ag
 from runtime.config import settings
+from runtime.execute.native import host, lines, vector_math
 from runtime.execute.native.executor import unavailable
 from runtime.function.concrete import MISTAKE
 from tests.execute.native import accuracy, array_programs
@@ -272,3 +273,27 @@ def test_long_lines_are_added_up_as_they_are_computed() -> None:
                     (a[1:6], b[1:6], RNG.integers(0, 9, 5)),
                 ],
             )
+
+
+def several(x, y):
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True), np.tanh(x) + np.log(y), (x * y).sum(), np.argmax(x, axis=1), x > y
+
+
+@pytest.mark.parametrize("have", [{"avx2", "fma"}, set()], ids=["avx2", "plain"])
+def test_narrower_processors(have: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host, "flags", lambda: frozenset(have))
+    lines.vector_bytes.cache_clear()
+    vector_math.possible.cache_clear()
+    try:
+        assert lines.vector_bytes() == (32 if have else 16)
+        for dtype in ("f8", "f4"):
+            x, y = (RNG.random((5, n)).astype(dtype) + 1 for n in (37, 37))
+            both(several, [(x, y)])
+            both(total, [(x[0].copy(),)])
+            if have:
+                assert accuracy.measured("exp", np.dtype(dtype).type, 500)[0] <= 4
+        both(heat, [(RNG.random((40, 70)),)])
+    finally:
+        lines.vector_bytes.cache_clear()
+        vector_math.possible.cache_clear()
