@@ -156,8 +156,8 @@ def test_what_is_not_understood_is_refused(damage: str) -> None:
 
 
 def test_a_name_that_nobody_has_is_refused() -> None:
-    text = "declare void @autograph_nobody()\ndefine void @entry() {\n  call void @autograph_nobody()\n ret void\n}"
-    with pytest.raises(Unlowered, match="autograph_nobody"):
+    text = "declare void @nobody()\ndefine void @entry() {\n  call void @nobody()\n ret void\n}"
+    with pytest.raises(Unlowered, match="nobody"):
         link.load(llvm_load.object_code(text), {})
 
 

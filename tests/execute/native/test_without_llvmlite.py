@@ -1,4 +1,4 @@
-"""Everything works where llvmlite is missing, too old or broken: calls run on the plan, and `ag.explain` says why."""
+"""llvmlite is missing, too old or broken: calls run on the plan, and `ag.explain` says why."""
 
 from __future__ import annotations
 
