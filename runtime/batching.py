@@ -20,7 +20,7 @@ from runtime.scans import length, map_fn
 from runtime.trace.byhand import apply, closed, leaves_of, opened
 from runtime.trace.core import Diverged, Trace, active
 from runtime.types import ArrayType, WeakType, static_or_weak
-from runtime.vectorizing import Batched, Compiler
+from runtime.vectorizing import Batched, Compiler, Rows
 
 _NEW_PROMOTION = int(np.__version__.partition(".")[0]) >= 2  # scalars and arrays have one promotion
 
@@ -62,12 +62,26 @@ class Vmapped(Batched):
 
         made = self.together(one, moving)
         if made is None:
+            made = self.by_number(one, moving)
+        if made is None:
             made = map_fn(one, tuple(moving))
         made = opened(made)
         outputs, shape = tree.flatten(made)
         ends = _spread(self.out_axes, made)
         moved = [_moved(x, 0, axis) for x, axis in zip(outputs, ends, strict=True)]
         return closed(tree.unflatten(shape, moved))
+
+    def by_number(self, one: Callable[[Any], Any], moving: list[Any]) -> Any:
+        """Item by item into arrays made beforehand; None where it is not known what comes out."""
+        trace = active()
+        types = [] if trace is None else [trace.type_of(x) for x in moving]
+        if trace is None or not all(isinstance(t, ArrayType) and t.shape for t in types):
+            return None
+        mark = trace.mark()
+        made = Rows(trace, one, moving, [_row_type(t) for t in types], length(moving)).result()  # type: ignore[arg-type]
+        if made is None:
+            trace.rollback(mark)
+        return made
 
     def together(self, one: Callable[[Any], Any], moving: list[Any]) -> Any:
         """All items at once, where `f` is one program for all of them; None where it isn't, or not traced."""
@@ -102,7 +116,13 @@ def _pushed(trace: Trace, one: Callable[[Any], Any], moving: list[Any], types: l
         shape, _, turned, kind = facts(outer.type)
         entries[inner] = Item(trace.wrap(outer), shape, False, turned, kind)
     pusher = Pusher(trace, count)
-    made = pusher.run(builder.nodes, results, entries)
+    strict, trace.strict = trace.strict, True  # what can't be done together is not to be left to Python
+    try:
+        made = pusher.run(builder.nodes, results, entries)
+    except Exception as problem:
+        raise NotPushed(f"{type(problem).__name__}: {problem}".partition("\n")[0]) from problem
+    finally:
+        trace.strict = strict
     out = []
     for x, operand in zip(made, results, strict=True):
         t = static_or_weak(operand.type)

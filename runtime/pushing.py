@@ -28,8 +28,8 @@ _CONTAINERS = ("py.tuple", "py.list", "py.dict")
 _LOOPS = ("while", "for")
 
 
-class NotPushed(Exception):
-    """The function is not one program for all items; the text says why."""
+class NotPushed(BaseException):
+    """The function is not one program for all items; the text says why.  No error: nobody may handle it."""
 
 
 class Pusher:

@@ -252,7 +252,7 @@ class _Traced:
         self.trace.rollback(mark)
         for _ in range(_ROUNDS):
             before = list(self.types)
-            if self.structure is None or not all(map(_column_type, self._columns())):
+            if self.structure is None or None in map(self._column, self._columns()):
                 return self._in_list()
             made = self._in_place(before)
             if self.types == before:
@@ -283,6 +283,11 @@ class _Traced:
         _check(self.dtypes, len(self.types))
         return self.types
 
+    def _column(self, t: Type) -> tuple[Any, tuple[int, ...]] | None:
+        """The dtype of an array for results of this type, and the axes of each; None where it isn't known."""
+        dtype = _column_type(t)
+        return None if dtype is None else (dtype, ())
+
     # ------------------------------------------------------------------ the loop
     def _over(self, body: Callable[..., Any], carry: tuple[Any, ...]) -> Any:
         """The loop over the elements; body gets the number of each, the elements at it, and the carry."""
@@ -294,9 +299,9 @@ class _Traced:
         """The results in arrays made beforehand."""
         outs, several = [], []
         for k, t in enumerate(types):
-            found = _column_type(t)
+            found = self._column(t)
             assert found is not None
-            outs.append(apply(np.empty, self.count, self.dtypes[k] if self.dtypes else found))
+            outs.append(apply(np.empty, (self.count, *found[1]), self.dtypes[k] if self.dtypes else found[0]))
             if isinstance(t, NumberType) and not self.dtypes:
                 several.append((k, bits_of(t)))
 
@@ -345,6 +350,35 @@ class _Traced:
         return closed(tree.unflatten(self.structure, leaves))
 
 
+class Rows(_Traced):
+    """A loop over the items along the first axis of arrays, recorded.  kinds: the types of the items."""
+
+    def __init__(
+        self, trace: Trace, one: Callable[..., Any], args: list[Any], kinds: Sequence[Type], count: Any
+    ) -> None:
+        self.trace, self.one, self.dtypes = trace, one, ()
+        self.kinds, self.flat, self.count = list(kinds), args, count
+        self.structure, self.types = None, []
+
+    def _over(self, body: Callable[..., Any], carry: tuple[Any, ...]) -> Any:
+        return for_loop(
+            apply(range, self.count), lambda i, *c: body(i, tuple(x[i] for x in self.flat), *c), carry
+        )
+
+    def _column(self, t: Type) -> tuple[Any, tuple[int, ...]] | None:
+        shape = t.shape if isinstance(t, ArrayType) and t.dtype.kind in "biufc" else None
+        if isinstance(t, ArrayType) and shape is not None and None not in shape:
+            return native(t.dtype), shape  # type: ignore[return-value]
+        return super()._column(t)
+
+    def _in_list(self) -> Any:
+        """None: it is for others to do, where what comes out is not known beforehand."""
+        return None
+
+    def _shaped(self, x: Any) -> Any:
+        return x
+
+
 def _array_type(t: Type) -> Type:
     """The type of an argument as an array, as far as it is known."""
     t = static_or_weak(t)
@@ -381,4 +415,4 @@ def _column_type(t: Type) -> Any:
     return native(t.dtype) if isinstance(t, ArrayType) and t.scalar and t.dtype.kind in "biufc" else None
 
 
-__all__ = ["Batched", "Compiler", "Vectorized", "vectorize"]
+__all__ = ["Batched", "Compiler", "Rows", "Vectorized", "vectorize"]

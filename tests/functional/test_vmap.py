@@ -187,6 +187,29 @@ def writes(x):
     return y
 
 
+def written_in_a_loop(x):
+    y = x.copy()
+    for i in range(x.size * 10):
+        if y[i % x.size] < 0:
+            y[i % x.size] = i
+    return y
+
+
+def loop_with_an_effect(x):
+    log = []
+    for i in range(40):
+        log.append(i)
+        x = x * 0.5 + len(log)
+    return x
+
+
+def loop_of_objects(x):
+    total = x * 0
+    for word in "a few words of text, as many as are needed".split():
+        total = total + len(word) * x
+    return total
+
+
 def running(x):
     total = 0.0
     for v in x:
@@ -204,6 +227,9 @@ ONE_BY_ONE = [
     (own_trips, (np.arange(1, 20),), 0),
     (writes, (ROWS,), 0),
     (running, (ROWS,), 0),
+    (written_in_a_loop, (ROWS,), 0),
+    (loop_with_an_effect, (ROWS,), 0),
+    (loop_of_objects, (ROWS,), 0),
     (python_floats, (ROWS,), 0),
 ]
 
@@ -256,12 +282,19 @@ def test_together(f, args, axes):
     assert v._compiled.traces[0].plain is None, v._compiled.traces[0].plain
 
 
+@pytest.mark.parametrize("executor", ["numpy", "auto"])
 @pytest.mark.parametrize("f,args,axes", ONE_BY_ONE, ids=lambda x: getattr(x, "__name__", None))
-def test_one_by_one(f, args, axes):
-    v = ag.vmap(f, in_axes=axes)
-    for call in (v, ag.function(lambda *a: v(*a))):
-        assert same(call(*args), stacked(one_by_one(f, args, axes)))
-    assert v.not_together
+def test_one_by_one(f, args, axes, executor):
+    before, ag.settings.executor = ag.settings.executor, executor
+    try:
+        v = ag.vmap(f, in_axes=axes)
+        for call in (v, ag.function(lambda *a: v(*a))):
+            assert same(call(*args), stacked(one_by_one(f, args, axes)))
+        assert v.not_together or f is loop_of_objects
+        wide = tuple(np.concatenate([x] * 6, axis=axes) for x in args)  # too many to unroll
+        assert same(v(*wide), stacked(one_by_one(f, wide, axes)))
+    finally:
+        ag.settings.executor = before
 
 
 def test_axes_of_trees_and_results():
