@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import functools
 import sys
+import types
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,6 +22,7 @@ from runtime.autodiff.staged.callables import Derivative, Flat, GradientFunction
 from runtime.autodiff.tape import GradientTape
 from runtime.autodiff.transforms import ArgNums, stop_gradient
 from runtime.execute.traceback import cleaned
+from runtime.trace.core import active
 from runtime.trace.values import Traced
 
 Function = Callable[..., Any]
@@ -53,22 +56,41 @@ def _cleaning(function: Function) -> Function:
     return call_cleanly
 
 
-def grad(f: Function, argnums: ArgNums = 0, has_aux: bool = False) -> Function:
+def grad(
+    f: Function,
+    argnums: ArgNums = 0,
+    has_aux: bool = False,
+    checkpoint_every: int | str | None = None,
+) -> Function:
     """The gradient of a function of one real result.
 
     argnums: the positional argument to differentiate by, or a sequence of them (then a tuple comes out).
     has_aux: f gives `(value, aux)`; the new function gives `(gradient, aux)`.
+    checkpoint_every: how much loops keep for the way back: their state after so many trips (the trips
+        between are run again), or "sqrt" for the square root of the number of trips; None: what each trip
+        needs.  The results are the same.
 
     >>> import numpy as np
     >>> grad(lambda x: (x ** 3).sum())(np.array([1.0, 2.0]))
     array([ 3., 12.])
     """
-    return _derivative(f, argnums, has_aux, False)
+    return _derivative(f, argnums, has_aux, False, checkpoint_every)
 
 
-def value_and_grad(f: Function, argnums: ArgNums = 0, has_aux: bool = False) -> Function:
+def value_and_grad(
+    f: Function,
+    argnums: ArgNums = 0,
+    has_aux: bool = False,
+    checkpoint_every: int | str | None = None,
+) -> Function:
     """As `grad`, with the value first: `(value, gradient)`, or `((value, aux), gradient)`."""
-    return _derivative(f, argnums, has_aux, True)
+    return _derivative(f, argnums, has_aux, True, checkpoint_every)
+
+
+KEPT = 16  # derivatives that are found again when they are asked for again
+REMADE = 4  # functions of the same code whose derivatives get graphs
+_lately: dict[Any, Derivative] = {}
+_remade: weakref.WeakKeyDictionary[types.CodeType, int] = weakref.WeakKeyDictionary()
 
 
 class _Derivative(Derivative):
@@ -77,16 +99,45 @@ class _Derivative(Derivative):
     @staticmethod
     def again(f: Any, argnums: Any, has_aux: bool, with_value: bool) -> Any:
         """The gradient of a function that a trace makes when it runs."""
-        return _derivative(f, argnums, has_aux, with_value)
+        return _eager(f, argnums, has_aux, with_value)
 
 
-def _derivative(f: Function, argnums: ArgNums, has_aux: bool, with_value: bool) -> Derivative:
-    """The gradient, as a callable with graphs."""
-    if isinstance(f, Traced):
-        return _Derivative(f, f, argnums, has_aux, with_value, None)
+def _eager(f: Function, argnums: ArgNums, has_aux: bool, with_value: bool) -> Function:
+    """The gradient on the tape."""
     on_tape = transforms.value_and_grad if with_value else transforms.grad
-    eager = _cleaning(on_tape(_on_tape(f), argnums, has_aux))
-    return _Derivative(f, eager, argnums, has_aux, with_value, _compiled)
+    return _cleaning(on_tape(_on_tape(f), argnums, has_aux))
+
+
+def _derivative(
+    f: Function, argnums: ArgNums, has_aux: bool, with_value: bool, every: int | str | None
+) -> Derivative:
+    """The gradient, as a callable with graphs; the same one again while it is among those used lately."""
+    if every is not None and every != "sqrt" and (type(every) is not int or every < 1):
+        raise ValueError(f'checkpoint_every is a number of trips or "sqrt", not {every!r}')
+    if active() is not None:
+        eager = f if isinstance(f, Traced) else _eager(f, argnums, has_aux, with_value)
+        return _Derivative(f, eager, argnums, has_aux, with_value, None, every)
+    key = (id(f), argnums if isinstance(argnums, int) else tuple(argnums), has_aux, with_value, every)
+    known = _lately.get(key)
+    if known is None or known.f is not f:
+        eager = _eager(f, argnums, has_aux, with_value)
+        compiler = None if _often_remade(f) else _compiled
+        known = _Derivative(f, eager, argnums, has_aux, with_value, compiler, every)
+    _lately.pop(key, None)
+    _lately[key] = known
+    while len(_lately) > KEPT:
+        _lately.pop(next(iter(_lately)), None)
+    return known
+
+
+def _often_remade(f: Function) -> bool:
+    """Whether the function is one of many of the same code, a lambda in a loop for one: tracing each of them
+    would take longer than the tape does."""
+    code = getattr(f, "__code__", None)
+    if not isinstance(f, types.FunctionType) or code is None:
+        return False
+    _remade[code] = _remade.get(code, 0) + 1
+    return _remade[code] > REMADE
 
 
 def _compiled(derivative: Derivative, flat: Flat) -> GradientFunction:

@@ -6,7 +6,8 @@ traced values is recorded as a region op, what doesn't is done now; short loops 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from runtime.errors import Untraceable
@@ -53,11 +54,18 @@ def cond(
         return regions.python_statement(trace, error, cond, [pred, true_fn, false_fn, operands], mark, back)
 
 
-def while_loop(test_fn: Callable[..., Any], body_fn: Callable[..., Any], carry: tuple[Any, ...]) -> Any:
+def while_loop(
+    test_fn: Callable[..., Any],
+    body_fn: Callable[..., Any],
+    carry: tuple[Any, ...],
+    checkpoint_every: int | str | None = None,
+) -> Any:
     """Run `carry = body_fn(*carry)` while `test_fn(*carry)` is true; the last carry.
 
     carry: a tuple of values.  With one value, body_fn returns it bare and so does this function; with
         none, body_fn returns None and this function ().
+    checkpoint_every: where its gradient is staged, keep no more than the carry after so many trips, and run
+        the trips between again; "sqrt": the square root of their number.
     Types, shapes and structure of the carry may change from trip to trip.
 
     >>> while_loop(lambda n, s: n > 0, lambda n, s: (n - 1, s + n), (4, 0))
@@ -71,10 +79,26 @@ def while_loop(test_fn: Callable[..., Any], body_fn: Callable[..., Any], carry: 
         return carry[0] if count == 1 else carry
     mark = trace.mark()
     try:
-        out = _traced_while(trace, test_fn, body_fn, carry, mark)
+        with _said_of_loop(trace, checkpoint_every):
+            out = _traced_while(trace, test_fn, body_fn, carry, mark)
     except Exception as error:
         return regions.python_statement(trace, error, while_loop, [test_fn, body_fn, carry], mark, carry)
     return out[0] if count == 1 else out
+
+
+@contextlib.contextmanager
+def _said_of_loop(trace: Trace, checkpoint_every: int | str | None) -> Iterator[None]:
+    """Let the node of the loop say how much its gradient keeps; those of loops inside it say nothing."""
+    if checkpoint_every is not None and checkpoint_every != "sqrt":
+        if type(checkpoint_every) is not int or checkpoint_every < 1:
+            raise ValueError(f'checkpoint_every is a number of trips or "sqrt", not {checkpoint_every!r}')
+    before, trace.loop_attrs = trace.loop_attrs, {}
+    if checkpoint_every is not None:
+        trace.loop_attrs["checkpoint"] = checkpoint_every
+    try:
+        yield
+    finally:
+        trace.loop_attrs = before
 
 
 def _traced_while(
@@ -108,12 +132,13 @@ def for_loop(
     body_fn: Callable[..., Any],
     carry: tuple[Any, ...] = (),
     test_fn: Callable[..., Any] | None = None,
+    checkpoint_every: int | str | None = None,
 ) -> Any:
     """Run `carry = body_fn(item, *carry)` for each item; the last carry.
 
     iterable: anything Python can iterate over; an array gives its rows along axis 0.
     test_fn: asked with the carry after each trip, before the next item is taken; false stops the loop.
-    carry: as in `while_loop`.
+    carry, checkpoint_every: as in `while_loop`.
 
     >>> for_loop([1, 2, 3], lambda item, total: total + item, (0,))
     6
@@ -128,7 +153,8 @@ def for_loop(
         return carry[0] if count == 1 else carry
     mark = trace.mark()
     try:
-        out = _traced_for(trace, iterable, body_fn, carry, test_fn, mark)
+        with _said_of_loop(trace, checkpoint_every):
+            out = _traced_for(trace, iterable, body_fn, carry, test_fn, mark)
     except Exception as error:
         return regions.python_statement(
             trace, error, for_loop, [iterable, body_fn, carry, test_fn], mark, carry

@@ -181,6 +181,7 @@ class Trace:
         self._functions: dict[int, tuple[Any, Operand]] = {}
         self._making: dict[int, Operand | None] = {}
         self._handles: dict[int, tuple[Any, Object]] = {}
+        self.loop_attrs: dict[str, Any] = {}  # what is said of the loop by hand that is being recorded
 
     def attach(
         self, protocol: Any, by_callable: Mapping[Any, OpDef], by_method: Mapping[str, OpDef], hooks: Any

@@ -34,7 +34,7 @@ _MAYBE_VIEWS = VIEWS | frozenset(
     """np.nan_to_num np.broadcast_arrays np.meshgrid np.trim_zeros np.unwrap np.real_if_close np.require
     np.resize np.ix_""".split()
 )
-_SURE_VIEWS = frozenset(
+SURE_VIEWS = frozenset(
     """np.transpose nd.transpose np.swapaxes np.moveaxis np.rollaxis np.expand_dims np.squeeze np.flip
     np.fliplr np.flipud np.diagonal np.real np.broadcast_to np.rot90 np.matrix_transpose""".split()
 )
@@ -200,7 +200,7 @@ class Aliases:
             for out in node.outputs:
                 if in_memory(out.type):
                     self._join(out, target)
-        elif node.op in _SURE_VIEWS and len(node.outputs) == 1:
+        elif node.op in SURE_VIEWS and len(node.outputs) == 1:
             self._view(node, node.inputs[0])
         elif (
             node.op in _MAYBE_VIEWS

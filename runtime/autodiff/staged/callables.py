@@ -48,7 +48,9 @@ class Derivative:
         has_aux: bool,
         with_value: bool,
         compiler: Compiler | None,
+        checkpoint_every: Any = None,
     ) -> None:
+        self.checkpoint_every = checkpoint_every
         self.f, self.eager, self.argnums, self.has_aux, self.with_value = (
             f,
             eager,
@@ -125,7 +127,9 @@ class Derivative:
         f: Any = self.f
         if isinstance(f, types.FunctionType) and not trace.is_generated(f):
             f = trace.constant(f)
-        value, aux, grads = value_and_grad(trace, f, self.argnums, self.has_aux, args, kwargs)
+        value, aux, grads = value_and_grad(
+            trace, f, self.argnums, self.has_aux, args, kwargs, self.checkpoint_every
+        )
         if self.with_value:
             return ((value, aux), grads) if self.has_aux else (value, grads)
         return (grads, aux) if self.has_aux else grads

@@ -17,7 +17,7 @@ from runtime.ir.effects import effect_of, tame
 from runtime.ir.graph import Const, Node, Operand
 from runtime.ir.opdef import PURE, OpDef
 from runtime.ops.table import OPS
-from runtime.types import ArrayType, NumberType, WeakType
+from runtime.types import ArrayType, NumberType, StaticType, WeakType
 
 ATTRIBUTES = {"T": "np.transpose", "real": "np.real", "imag": "np.imag", "mT": "np.matrix_transpose"}
 FUNCTIONS: dict[Any, str] = {
@@ -43,6 +43,7 @@ FUNCTIONS: dict[Any, str] = {
         if hasattr(math, name)
     },
 }
+CHOICES = frozenset({min, max})
 _STEPS = frozenset({math.floor, math.ceil, math.trunc, math.isnan, math.isinf, math.isfinite, math.isclose})
 _LOOKING = frozenset({print, range, len, str, repr, format, bool, int, *_STEPS})
 _FACTS = frozenset({"shape", "ndim", "size", "dtype", "nbytes", "itemsize", "strides", "flags"})
@@ -93,11 +94,28 @@ def pure(node: Node) -> bool:
         return node.op in ("cond", "while", "for") and all(pure(n) for r in node.regions for n in r.nodes)
     if node.op == "py.call":
         target: Any = node.inputs[0]
-        known = isinstance(target, Const) and _hashable(target.value) and target.value is not print
-        return known and (target.value in FUNCTIONS or target.value in _LOOKING) and _plain_inputs(node)
+        if not isinstance(target, Const) or not _hashable(target.value) or target.value is print:
+            return False
+        if target.value in CHOICES:
+            return chooses(node)
+        return (target.value in FUNCTIONS or target.value in _LOOKING) and _plain_inputs(node)
     if node.op in ("py.getattr", "raise"):
         return node.op == "raise" or isinstance(node.inputs[0].type, (ArrayType, WeakType, NumberType))
     return node.op in OPS and effect_of(node, OPS) == PURE
+
+
+def chooses(node: Node) -> bool:
+    """Whether the node is Python's `min` or `max` of several numbers."""
+    target: Any = node.inputs[0] if node.op == "py.call" else None
+    known = isinstance(target, Const) and _hashable(target.value) and target.value in CHOICES
+    return known and len(node.inputs) > 2 and not node.keywords and all(map(_number, node.inputs[1:]))
+
+
+def _number(x: Operand) -> bool:
+    t = x.type
+    if isinstance(t, StaticType):
+        return isinstance(t.value, (int, float, np.number))
+    return isinstance(t, (WeakType, NumberType)) or isinstance(t, ArrayType) and t.scalar
 
 
 def is_errstate(node: Node | None) -> bool:

@@ -85,11 +85,18 @@ class Call:
         return self.trace.wrap(builder.param(t, getattr(getattr(x, "_facts", None), "operand", x).name
                                              if isinstance(x, Traced) else ""))  # fmt: skip
 
-    def linear(self, ours: set[Node]) -> tuple[Linear, list[Any]]:
+    def linear(self, ours: set[Node], checkpoint: Any = None) -> tuple[Linear, list[Any]]:
         """The graph run forward; its results as trace values."""
         trace = self.trace
         args: list[Operand] = [*map(trace.operand, self.leaves), *self.outside]
-        made = Linear(trace, self.graph, args, [True] * self.count + [False] * len(self.outside), ours=ours)
+        made = Linear(
+            trace,
+            self.graph,
+            args,
+            [True] * self.count + [False] * len(self.outside),
+            ours=ours,
+            checkpoint=checkpoint,
+        )
         results = iter(made.forward())
         outputs = [trace.wrap(next(results)) if isinstance(x, Traced) else x for x in self.outputs]
         return made, outputs
@@ -148,8 +155,9 @@ def value_and_grad(
     has_aux: bool,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
+    checkpoint: Any = None,
 ) -> tuple[Any, Any, Any]:
-    """The value, what comes with it, and the gradients."""
+    """The value, what comes with it, and the gradients.  checkpoint: see `Linear`."""
 
     def go(ours: set[Node]) -> tuple[Any, Any, Any]:
         single = isinstance(argnums, (int, np.integer))
@@ -158,7 +166,7 @@ def value_and_grad(
         for live in call.live:
             if not any(live):
                 raise NotStaged("an argument without anything to differentiate by")
-        linear, outputs = call.linear(ours)
+        linear, outputs = call.linear(ours, checkpoint)
         made = closed(tree.unflatten(call.structure, outputs))
         value = made
         if has_aux:

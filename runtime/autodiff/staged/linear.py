@@ -19,8 +19,9 @@ from runtime.autodiff.staged import branches, calls, loops, writes
 from runtime.autodiff.staged.activity import varied_values
 from runtime.autodiff.staged.aliases import WRITING, aliases_of, in_memory
 from runtime.autodiff.staged.dims import Dims
-from runtime.autodiff.staged.kinds import NotStaged, elementwise, inexact
+from runtime.autodiff.staged.kinds import NotStaged, cotangent_type, elementwise, inexact
 from runtime.autodiff.staged.rules import add_at, fit, is_number, pull, rule_running, zeros
+from runtime.functional import cond
 from runtime.ir.effects import effect_of
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.opdef import PURE, OpDef
@@ -83,10 +84,13 @@ class Linear:
         buffered: Collection[Value] = (),
         frozen: Mapping[Value, Any] | None = None,
         ours: set[Node] | None = None,
+        checkpoint: Any = None,
     ) -> None:
         """followed: which parameters are.  buffered: those whose cotangents are written in place by others,
         too.  frozen: handles of copies of parameters that may change before the way back.  ours: collects
-        the nodes that are no part of the graph itself."""
+        the nodes that are no part of the graph itself.  checkpoint: after how many trips loops keep their
+        carries, if only these (see `chunks`)."""
+        self.checkpoint = checkpoint
         self.trace, self.graph = trace, graph
         self.ours: set[Node] = set() if ours is None else ours
         self.frozen = frozen or {}
@@ -155,6 +159,9 @@ class Linear:
         elif node.op == "getitem" and isinstance(node.inputs[0].type, TupleType):
             self.copy(node)
             self.steps.append((node, lambda: self._item(node)))
+        elif calls.chooses(node):
+            self.copy(node)
+            self.steps.append((node, lambda: self._chosen(node)))
         else:
             row, args, kwargs = calls.as_row(self, node)
             self._check(row, node)
@@ -363,7 +370,16 @@ class Linear:
         frozen: Mapping[Value, Any],
     ) -> Linear:
         """A region of this graph, to be run in the trace's current region."""
-        return Linear(self.trace, graph, args, followed, buffered=buffered, frozen=frozen, ours=self.ours)
+        return Linear(
+            self.trace,
+            graph,
+            args,
+            followed,
+            buffered=buffered,
+            frozen=frozen,
+            ours=self.ours,
+            checkpoint=self.checkpoint,
+        )
 
     def again(self, graph: Graph, args: Sequence[Operand]) -> list[Operand]:
         """Record the nodes of a graph, whose derivative nobody asks for here."""
@@ -387,6 +403,29 @@ class Linear:
         for node, step in reversed(self.steps):
             with rule_running(self.trace, node.span):
                 step()
+
+    def _chosen(self, node: Node) -> None:
+        """Python's `min` or `max`: the first of the operands that are least (greatest) gets all."""
+        ct = self.ct(node.outputs[0])
+        if ct is None:
+            return
+        assert isinstance(node.inputs[0], Const)
+        least = node.inputs[0].value is min
+        operands = node.inputs[1:]
+        shares: list[Any] = [ct]
+        best = self.value(operands[0])
+        nothing = cotangent_type(node.outputs[0].type).dtype.type(0)
+        for x in operands[1:]:
+            other = self.value(x)
+            better = other < best if least else other > best
+            kept = shares
+            shares = [*[self._if(better, nothing, s) for s in kept], self._if(better, ct, nothing)]
+            best = self._if(better, other, best)
+        for x, share in zip(operands, shares, strict=True):
+            self.give(x, share)
+
+    def _if(self, condition: Any, a: Any, b: Any) -> Any:
+        return cond(condition, lambda: a, lambda: b)
 
     def _item(self, node: Node) -> None:
         whole, index = node.inputs

@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from runtime.autodiff.staged.activity import is_varied, loop_activity
-from runtime.autodiff.staged.aliases import aliases_of
+from runtime.autodiff.staged.aliases import SURE_VIEWS, aliases_of, basic_key
 from runtime.autodiff.staged.calls import pure
+from runtime.autodiff.staged.chunks import by_number, chunked
 from runtime.autodiff.staged.counting import count_trips
 from runtime.autodiff.staged.kinds import FLOAT, NotStaged, cotangent_type, known_shape
-from runtime.autodiff.staged.rules import dtype_of, zeros
+from runtime.autodiff.staged.rules import dtype_of, is_number, zeros
 from runtime.autodiff.staged.tidy import needed_nodes, tidied
 from runtime.ir.builder import Builder
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
@@ -34,10 +35,12 @@ from runtime.types import (
     NumberType,
     ObjectType,
     StaticType,
+    TupleType,
     Type,
     WeakType,
 )
 
+_ARITHMETIC = frozenset("add sub mul neg mod floordiv eq ne lt le gt ge py.not".split())
 _DOUBLE = NumberType((WEAK_FLOAT, FLOAT))
 
 
@@ -75,14 +78,27 @@ def forward(linear: Any, node: Node) -> Callable[[], None]:
     body = node.regions[1] if node.op == "while" else node.regions[0]
     if body.diverges:
         raise NotStaged("a loop whose body always raises")
-    made = _Loop(linear, node, body).record()
+    loop = _Loop(linear, node, body)
+    every = node.attr("checkpoint", linear.checkpoint)
+    if every and loop.countable and not node.attr("tested", False) and by_number(node):
+        trips = loop.trips()
+        outer = chunked(linear, node, body, trips, every)
+        if outer is None:
+            made = loop.record(trips)
+        else:
+            made = _Loop(linear, outer, outer.regions[0], again=True).record()
+    else:
+        made = loop.record()
     return lambda: Backward(linear, made).record()
 
 
 class _Loop:
-    """The forward loop under construction."""
+    """The forward loop under construction.
 
-    def __init__(self, linear: Any, node: Node, body: Graph) -> None:
+    again: whether the way back of a trip does the trip again, so that only what comes into it is kept."""
+
+    def __init__(self, linear: Any, node: Node, body: Graph, again: bool = False) -> None:
+        self.again = again
         self.linear, self.trace, self.node, self.body = linear, linear.trace, node, body
         self.count: int = node.attr("carries")
         self.is_for = node.op == "for"
@@ -92,10 +108,10 @@ class _Loop:
         inner = aliases_of(body)
         self.countable = not inner.writes and all(map(pure, body.nodes))
 
-    def record(self) -> Plan:
-        """The loop, recorded."""
+    def record(self, trips: Any = None) -> Plan:
+        """The loop, recorded.  trips: their number, where it was found out before."""
         trace, node, linear = self.trace, self.node, self.linear
-        trips = self._trips()
+        trips = self.trips() if trips is None else trips
         places = range(self.first + self.count, len(node.inputs))
         frozen = {i: linear.frozen_for(node.inputs[i]) for i in places}
         in_place = [self.body.params[i] for i in places if self._in_place(i)]
@@ -105,9 +121,12 @@ class _Loop:
             carry = [front.param(p.type, p.name) for p in self._carry_params()]
             captures = [linear.operand(x) for x in node.inputs[self.first + self.count :]]
             kept_ones = {self.body.params[i]: f for i, f in frozen.items() if f is not None}
-            inner = linear.inside(self.body, [*own, *carry, *captures], self.followed, in_place, kept_ones)
-            results = inner.forward()
+            given = [*own, *carry, *captures]
+            inner = linear.inside(self.body, given, self.followed, in_place, kept_ones)
+            results = linear.again(self.body, given) if self.again else inner.forward()
             with trace.region("back") as back:
+                if self.again:
+                    inner.forward()
                 finished, arrays, numbers, carried = self._backward_body(inner, back)
         # what the backward body captured is what it needs of the trip
         needed = list(back.captures)
@@ -116,6 +135,8 @@ class _Loop:
         inside = closed.params[len(back.params) :]
         outer_of = {v: k for k, v in front.captures.items()}
         kept, outside = [], []
+        self.makers = {out: n for n in front.nodes for out in n.outputs}
+        self.outer_of = outer_of
         for value, param in zip(needed, inside, strict=True):
             if value in outer_of:
                 outside.append(outer_of[value])
@@ -137,7 +158,7 @@ class _Loop:
     def _carry_params(self) -> tuple[Value, ...]:
         return self.body.params[self.first : self.first + self.count]
 
-    def _trips(self) -> Any:
+    def trips(self) -> Any:
         """How many trips there will be, at most."""
         if not self.is_for:
             return count_trips(self.linear, self.node) if self.countable else None
@@ -204,7 +225,7 @@ class _Loop:
         trace = self.trace
         if not used:
             return Kept(value)
-        again = self._of_number(value)
+        again = self._recomputed(value)
         if again is not None:
             return Kept(value, again=again)
         t, shape = value.type, known_shape(value.type)
@@ -219,6 +240,46 @@ class _Loop:
             return Kept(value, store, False)
         made = trace.emit("py.list", [])
         return Kept(value, trace.wrap(made), True)
+
+    def _recomputed(self, value: Value) -> Callable[[Any], Any] | None:
+        """How a value follows from the number of the trip and what no trip changes, if it does cheaply."""
+        trace = self.trace
+        if value in self.outer_of:
+            return lambda number: self.outer_of[value]
+        node = self.makers.get(value)
+        if node is None or not self._cheap(node):
+            return self._of_number(value)
+        parts: list[Any] = [x if isinstance(x, Const) else self._recomputed(x) for x in node.inputs]
+        if any(part is None for part in parts):
+            return None
+
+        def again(number: Any) -> Any:
+            given = [p if isinstance(p, Const) else trace.operand(p(number)) for p in parts]
+            types = [out.type for out in node.outputs]
+            return trace.builder.add(
+                node.op, given, types, keywords=node.keywords, attrs=dict(node.attrs), span=node.span
+            )[0]
+
+        return again
+
+    def _cheap(self, node: Node) -> bool:
+        """Whether doing the node again costs less than keeping what it gave, and gives the same."""
+        if node.regions or len(node.outputs) != 1 or not self.countable or self.linear.classes.writes:
+            return False
+        if node.op in SURE_VIEWS or node.op in ("py.slice", "py.tuple"):
+            return True
+        if node.op == "getitem":
+            array, key = node.inputs
+            return isinstance(array, Const) or isinstance(array.type, TupleType) or basic_key(key.type)
+        if node.op == "py.getattr":
+            return isinstance(node.inputs[1], Const) and node.inputs[1].value in (
+                "T",
+                "mT",
+                "shape",
+                "real",
+                "imag",
+            )
+        return node.op in _ARITHMETIC and is_number(node.outputs[0].type)
 
     def _of_number(self, value: Value) -> Callable[[Any], Any] | None:
         """How the value follows from the number of the trip, if it does: it itself, items of ranges."""
