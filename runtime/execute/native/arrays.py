@@ -289,6 +289,13 @@ def create(state: State, dims: Sequence[str], dtype: np.dtype[Any], zeros: bool)
     e = state.e
     e.flush()
     kind = numpy_scalar(dtype)
+    for k, a in enumerate(state.free):
+        if a.dtype.num == dtype.num and a.dims == tuple(dims) and a.depth == state.depth:
+            assert a.handle is not None
+            if zeros:
+                clear(e, a.handle, dims, kind.dtype.itemsize)
+                e.version += 1
+            return state.free.pop(k)
     place = e.op(f"getelementptr ptr, ptr %owned, i64 {state.owned}")
     state.owned += 1
     if not state.depth:

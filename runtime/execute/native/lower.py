@@ -28,6 +28,7 @@ from runtime.execute.native.kinds import (
     payload,
     scalar_of_type,
 )
+from runtime.execute.native.liveness import Liveness
 from runtime.execute.native.scalars import UFUNCS, binary, truth, unary
 from runtime.execute.native.state import State
 from runtime.execute.native.values import (
@@ -205,27 +206,40 @@ class _Lowering:
         def get(x: Operand) -> Val:
             return lift(x.value) if isinstance(x, Const) else env[x]
 
-        waiting = may_wait(graph)
-        for node in graph.nodes:
+        waiting, life = may_wait(graph), Liveness(graph, self.state.owned)
+        outside, self.state.free = self.state.free, []
+        for k, node in enumerate(graph.nodes):
             if node.op == "raise":
                 self.e.bail_if(TRUE)
+                self.state.free = outside
                 return None
             if graph.diverges and not node.regions:
                 continue  # it raises in the end, and then the plan does all of it
             made = self.node(node, list(map(get, node.inputs)))
             if made is None:
+                self.state.free = outside
                 return None
             for value, x in zip(node.outputs, made, strict=True):
                 if isinstance(x, Lazy):
                     if value not in waiting:
-                        x = elementwise.materialized(self.state, x)
+                        x = self.kept(x, life.dying(x, env, k))
                     elif waiting[value]:
                         x = elementwise.worth_keeping(self.state, x)
                 env[value] = x
+                life.born(x)
+            self.state.free += life.freed(env, k)
+        self.state.free = outside
         if graph.diverges:
             self.e.bail_if(TRUE)
             return None
         return list(map(get, graph.results))
+
+    def kept(self, x: Lazy, place: Arr | None) -> Arr:
+        """A lazy array in memory: in that of an array that only it reads, if there is one."""
+        if place is None:
+            return elementwise.materialized(self.state, x)
+        elementwise.assigned(self.state, place, x)
+        return place
 
     def node(self, node: Node, args: list[Val]) -> list[Val] | None:
         """The outputs of a node; None when control never gets past it."""

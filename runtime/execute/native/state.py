@@ -10,19 +10,20 @@ import numpy as np
 
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.kinds import Unlowered
-from runtime.execute.native.values import Num, Tup, Val
+from runtime.execute.native.values import Arr, Num, Tup, Val
 
 
 @dataclasses.dataclass
 class State:
     """e: the code.  depth: loops around.  written: parameters whose memory is written to.  owned: how many
-    arrays the code may make.  objects: Python objects that the code refers to, by symbol.  addresses: other
+    arrays the code may make.  free: arrays made before whose memory may be taken.  objects: Python objects that the code refers to, by symbol.  addresses: other
     places outside that it refers to."""
 
     e: Emitter
     depth: int = 0
     written: set[int] = dataclasses.field(default_factory=set)
     owned: int = 0
+    free: list[Arr] = dataclasses.field(default_factory=list)
     objects: dict[str, object] = dataclasses.field(default_factory=dict)
     addresses: dict[str, int] = dataclasses.field(default_factory=dict)
 

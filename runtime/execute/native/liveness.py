@@ -1,0 +1,89 @@
+"""When an array that native code made is read for the last time, so that its memory can be taken again.
+
+In: the nodes of a region and what their values are.  Out: arrays whose memory is free.  What always holds: an
+array is free only when no value that may be it, or a part of it, is read later; what goes into a branch or a
+loop, or is a result, is never free in this region.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from runtime.execute.native.elementwise import disjoint
+from runtime.execute.native.values import Arr, Lazy, Maybe, Tup, Val, Zip
+from runtime.ir.graph import Graph, Value
+
+FOREVER = 1 << 60
+
+
+class Liveness:
+    """The arrays that one region makes.
+
+    last: for each value, the number of the last node that reads it.  since: the places numbered higher are
+    in this region.
+    """
+
+    def __init__(self, graph: Graph, since: int) -> None:
+        self.since = since
+        self.last: dict[Value, int] = {}
+        self.made: dict[int, Arr] = {}
+        for k, node in enumerate(graph.nodes):
+            for x in node.inputs:
+                if isinstance(x, Value):
+                    self.last[x] = FOREVER if node.regions else max(k, self.last.get(x, 0))
+        self.last.update((x, FOREVER) for x in graph.results if isinstance(x, Value))
+
+    def born(self, x: Val) -> None:
+        """A node has this result."""
+        if isinstance(x, Arr) and x.handle is not None and x.site is not None and x.site > self.since:
+            self.made.setdefault(x.site, x)
+
+    def freed(self, env: Mapping[Value, Val], k: int) -> list[Arr]:
+        """The arrays that no node after number `k` reads."""
+        if not self.made:
+            return []
+        alive = self.alive(env, k)
+        if alive is None:
+            return []
+        found = [a for site, a in self.made.items() if site not in alive]
+        for a in found:
+            assert a.site is not None
+            del self.made[a.site]
+        return found
+
+    def dying(self, x: Lazy, env: Mapping[Value, Val], k: int) -> Arr | None:
+        """An array of the same form that nothing but the lazy one reads any more, element by element."""
+        if x.parts or not self.made:
+            return None
+        for leaf in x.leaves:
+            fits = leaf.site in self.made and leaf.handle is not None and leaf.dtype.num == x.kind.dtype.num
+            if not fits or leaf.dims != x.dims or not all(a is leaf or disjoint(a, leaf) for a in x.leaves):
+                continue
+            alive = self.alive(env, k)
+            if alive is not None and leaf.site not in alive:
+                return leaf
+        return None
+
+    def alive(self, env: Mapping[Value, Val], k: int) -> set[int] | None:
+        """The places whose arrays are read after node number k; None where that is not known."""
+        alive: set[int] = set()
+        for value, x in env.items():
+            if self.last.get(value, -1) > k:
+                for part in _parts(x):
+                    if isinstance(part, Lazy) and part.parts:
+                        return None  # it has memory of its own, prepared from who knows what
+                    if isinstance(part, Arr) and part.site is not None:
+                        alive.add(part.site)
+        return alive
+
+
+def _parts(x: Val) -> Iterator[Val]:
+    """The arrays that a value holds or reads."""
+    yield x
+    if isinstance(x, (Tup, Zip)):
+        for item in x.items if isinstance(x, Tup) else x.parts:
+            yield from _parts(item)
+    elif isinstance(x, Maybe):
+        yield from _parts(x.number)
+    elif isinstance(x, Lazy):
+        yield from x.leaves
