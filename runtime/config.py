@@ -157,7 +157,7 @@ TABLE: tuple[Setting, ...] = (
         str,
         "",
         "AUTOGRAPH_CACHE_DIR",
-        "The folder that keeps native code between processes: a path; empty for the user's own, off for none.",
+        "The folder that keeps native code between processes: a path, empty for the user's own, or off.",
         free=True,
     ),
     Setting(
