@@ -1,7 +1,7 @@
 """One element at a time, or one per lane: the instructions of NumPy's simple ufuncs and casts.
 
 In: numbers (of all lanes of the emitter).  Out: the text of the result.  What always holds: bit for bit what
-NumPy gives, and no flag that NumPy would not see, but for comparisons with NaN, after which the plan decides.
+NumPy gives, and no flag that NumPy would not see.
 """
 
 from __future__ import annotations
@@ -75,10 +75,21 @@ def _comparison(e: Emitter, op: str, kind: Scalar) -> Lowered:
     def compare(x: Num, y: Num) -> str:
         t = e.wide(kind.llvm)
         if kind.kind == "f":
-            return e.op(f"fcmp {ORDERED[op]} {t} {x.text}, {y.text}")
+            return compared(e, ORDERED[op], kind, x.text, y.text)
         return compare_ints(e, op, "i" if kind.kind == "i" else "u", t, x.text, y.text)
 
     return compare
+
+
+def compared(e: Emitter, how: str, kind: Scalar, x: str, y: str) -> str:
+    """A comparison of floats that raises no flag for NaN, as NumPy's don't."""
+    t = e.wide(kind.llvm)
+    if how not in ("olt", "ole", "ogt", "oge"):
+        return e.op(f"fcmp {how} {t} {x}, {y}")
+    function = f"llvm.experimental.constrained.fcmp.{f'v{e.lanes}' if e.lanes > 1 else ''}f{kind.bits}"
+    e.declare(f"declare {e.wide('i1')} @{function}({t}, {t}, metadata, metadata)")
+    told = f'metadata !"{how}", metadata !"fpexcept.ignore"'
+    return e.op(f"call {e.wide('i1')} @{function}({t} {x}, {t} {y}, {told})")
 
 
 def _extreme(e: Emitter, name: str, kind: Scalar) -> Lowered:
@@ -92,7 +103,7 @@ def _extreme(e: Emitter, name: str, kind: Scalar) -> Lowered:
             return e.op(
                 f"select {b} {e.op(f'icmp {how} {t} {x.text}, {y.text}')}, {t} {x.text}, {t} {y.text}"
             )
-        first = e.op(f"fcmp {'ogt' if greater else 'olt'} {t} {x.text}, {y.text}")
+        first = compared(e, "ogt" if greater else "olt", kind, x.text, y.text)
         nan = e.op(f"fcmp uno {t} {x.text}, {x.text}")
         return e.op(f"select {b} {e.op(f'or {b} {nan}, {first}')}, {t} {x.text}, {t} {y.text}")
 
@@ -281,14 +292,15 @@ def truth(e: Emitter, x: Num) -> str:
 def clipped(e: Emitter, kind: Scalar) -> Lowered:
     """An element between two bounds that are no NaN."""
 
+    def test(how: str, x: str, y: str) -> str:
+        if kind.kind == "f":
+            return compared(e, f"o{how}", kind, x, y)
+        return e.op(f"icmp {'s' if kind.kind == 'i' else 'u'}{how} {e.wide(kind.llvm)} {x}, {y}")
+
     def clip(x: Num, low: Num, high: Num) -> str:
         t, b = e.wide(kind.llvm), e.wide("i1")
-        less, more = ("fcmp olt", "fcmp ogt") if kind.kind == "f" else (
-            ("icmp slt", "icmp sgt") if kind.kind == "i" else ("icmp ult", "icmp ugt"))  # fmt: skip
-        below = e.op(f"{less} {t} {x.text}, {low.text}")
-        found = e.op(f"select {b} {below}, {t} {low.text}, {t} {x.text}")
-        above = e.op(f"{more} {t} {found}, {high.text}")
-        return e.op(f"select {b} {above}, {t} {high.text}, {t} {found}")
+        found = e.op(f"select {b} {test('lt', x.text, low.text)}, {t} {low.text}, {t} {x.text}")
+        return e.op(f"select {b} {test('gt', found, high.text)}, {t} {high.text}, {t} {found}")
 
     return clip
 

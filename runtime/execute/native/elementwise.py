@@ -22,6 +22,7 @@ from runtime.execute.native.emit import Emitter
 from runtime.execute.native.floats import cast
 from runtime.execute.native.kinds import Scalar, Unlowered, numpy_scalar
 from runtime.execute.native.lines import (
+    begin,
     counted,
     element_at,
     inner_indices,
@@ -356,7 +357,7 @@ def fill(state: State, target: Arr, value: Lazy) -> None:
     e = state.e
     for part in value.parts:
         part.reserve(state)
-    e.flush()
+    begin(e)
     watching, e.watch = e.watch, False  # what is stored is computed: no flag is lost
     if not target.dims:
         put_at(e, target, [], spread(value, 0)([]))

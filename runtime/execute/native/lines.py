@@ -18,7 +18,7 @@ import numpy as np
 from runtime.execute.native import host
 from runtime.execute.native.arrays import create, load, memory, plus, times
 from runtime.execute.native.emit import Emitter
-from runtime.execute.native.kinds import Scalar
+from runtime.execute.native.kinds import Scalar, Unlowered
 from runtime.execute.native.state import State
 from runtime.execute.native.ufunc_loops import call_loop
 from runtime.execute.native.values import Arr, Lazy, Num, Part, one
@@ -151,6 +151,13 @@ def spread(p: Lazy, rank: int) -> Element:
 
 
 # ---------------------------------------------------------------------------------------------- loops
+def begin(e: Emitter) -> None:
+    """Act on the checks that were put off, before loops."""
+    e.flush()
+    if not e.reachable():
+        raise Unlowered("something that always leaves to the plan")
+
+
 def counted(e: Emitter, start: str, stop: str, step: int, body: Callable[[str], None]) -> None:
     """A loop whose index goes from start to stop."""
     head, inside, out = e.block("each"), e.block("element"), e.block("done")

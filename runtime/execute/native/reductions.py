@@ -33,6 +33,7 @@ from runtime.execute.native.lines import (
     TILE,
     Kept,
     Room,
+    begin,
     counted,
     inner_indices,
     line,
@@ -345,7 +346,7 @@ def _total(state: State, name: str, x: Lazy, freedom: int) -> Num:
     made = _by_lines(state, name, x, freedom)
     for part in made.parts:
         part.reserve(state)
-    e.flush()
+    begin(e)
     watching, e.watch = e.watch, False
     for part in made.parts:
         part.prepare(state, [], "0", x.dims[-1])
@@ -401,7 +402,7 @@ def _across(state: State, name: str, x: Lazy, axis: int, keep: bool, freedom: in
         target = Arr(out.dtype, out.data, (*x.dims[:axis], "1", *x.dims[axis + 1 :]), strides)
     for part in x.parts:
         part.reserve(state)
-    e.flush()
+    begin(e)
     watching, e.watch = e.watch, False
     _accumulate(state, name, x, axis, target, [])
     e.watch = watching

@@ -14,6 +14,7 @@ from runtime.execute.native.emit import Emitter
 from runtime.execute.native.lines import (
     Room,
     before_whole,
+    begin,
     counted,
     element_at,
     line,
@@ -97,7 +98,7 @@ def by_lines(state: State, target: Arr, value: Lazy, lag: int) -> None:
         misplaced = e.op(f"and i64 {low}, {-itemsize}")
     room = Room(target.element, times(e, str(lag + 1), wide))
     room.reserve(state)
-    e.flush()
+    begin(e)
     watching, e.watch = e.watch, False
     total = "1"
     for n in target.dims[:-1]:
@@ -157,7 +158,7 @@ def by_chunks(state: State, target: Arr, value: Lazy, lag: int) -> None:
     e, size = state.e, target.dims[0]
     room = Room(target.element, str(CHUNK * (lag + 1)))
     room.reserve(state)
-    e.flush()
+    begin(e)
     watching, e.watch = e.watch, False
     lanes, itemsize = width(value, target.dtype), target.dtype.itemsize
 
