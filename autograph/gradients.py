@@ -22,6 +22,7 @@ from runtime.autodiff.staged.callables import Derivative, Flat, GradientFunction
 from runtime.autodiff.tape import GradientTape
 from runtime.autodiff.transforms import ArgNums, stop_gradient
 from runtime.execute.traceback import cleaned
+from runtime.functional import check_stretch
 from runtime.trace.core import active
 from runtime.trace.values import Traced
 
@@ -112,8 +113,7 @@ def _derivative(
     f: Function, argnums: ArgNums, has_aux: bool, with_value: bool, every: int | str | None
 ) -> Derivative:
     """The gradient, as a callable with graphs; the same one again while it is among those used lately."""
-    if every is not None and every != "sqrt" and (type(every) is not int or every < 1):
-        raise ValueError(f'checkpoint_every is a number of trips or "sqrt", not {every!r}')
+    check_stretch(every)
     if active() is not None:
         eager = f if isinstance(f, Traced) else _eager(f, argnums, has_aux, with_value)
         return _Derivative(f, eager, argnums, has_aux, with_value, None, every)

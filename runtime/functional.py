@@ -71,6 +71,7 @@ def while_loop(
     >>> while_loop(lambda n, s: n > 0, lambda n, s: (n - 1, s + n), (4, 0))
     (0, 10)
     """
+    check_stretch(checkpoint_every)
     trace = active()
     count = len(carry)
     if trace is None:
@@ -86,12 +87,15 @@ def while_loop(
     return out[0] if count == 1 else out
 
 
+def check_stretch(every: int | str | None) -> None:
+    """Refuse what `checkpoint_every` can't be."""
+    if every is not None and every != "sqrt" and (type(every) is not int or every < 1):
+        raise ValueError(f'checkpoint_every is a number of trips or "sqrt", not {every!r}')
+
+
 @contextlib.contextmanager
 def _said_of_loop(trace: Trace, checkpoint_every: int | str | None) -> Iterator[None]:
     """Let the node of the loop say how much its gradient keeps; those of loops inside it say nothing."""
-    if checkpoint_every is not None and checkpoint_every != "sqrt":
-        if type(checkpoint_every) is not int or checkpoint_every < 1:
-            raise ValueError(f'checkpoint_every is a number of trips or "sqrt", not {checkpoint_every!r}')
     before, trace.loop_attrs = trace.loop_attrs, {}
     if checkpoint_every is not None:
         trace.loop_attrs["checkpoint"] = checkpoint_every
@@ -143,6 +147,7 @@ def for_loop(
     >>> for_loop([1, 2, 3], lambda item, total: total + item, (0,))
     6
     """
+    check_stretch(checkpoint_every)
     trace = active()
     count = len(carry)
     if trace is None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -312,3 +314,161 @@ def test_second_order(f: Program, args: tuple[Any, ...]) -> None:
     if isinstance(args[0], dict):
         return
     same(gradient(*args), gradient.eager(*args), 1e-8)
+
+
+# ------------------------------------------------------------------------------------- memory against time
+def relaxed(x: Any, n: Any) -> Any:
+    for i in range(n):
+        x = x + 0.01 * np.sin(np.roll(x, 1) - x) * (i % 3)
+    return (x * x).sum()
+
+
+def settling(x: Any, least: Any) -> Any:
+    while np.sum(x * x) > least:
+        x = x * 0.98 + 0.001 * np.sin(x)
+    return x.sum() + x[0] * x[1]
+
+
+def rows(x: Any, table: Any) -> Any:
+    total = 0.0
+    for row in table:
+        x = np.tanh(x + row)
+        total = total + x.sum()
+    return total
+
+
+def peak(f: Callable[..., Any], *args: Any) -> int:
+    f(*args)
+    tracemalloc.start()
+    f(*args)
+    found = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("f", "args"),
+    [
+        (relaxed, (np.linspace(0.0, 1.0, 100), 400)),
+        (settling, (np.linspace(0.0, 1.0, 100), 0.001)),
+        (rows, (np.linspace(0.0, 1.0, 100), R.standard_normal((300, 100)))),
+    ],
+)
+def test_checkpoints_give_the_same_with_less(f: Program, args: tuple[Any, ...]) -> None:
+    with settings.override(executor="numpy"):
+        full = ag.grad(f)
+        want, most = full(*args), peak(full, *args)
+        for every in (7, "sqrt", 10_000):
+            less = ag.grad(f, checkpoint_every=every)
+            np.testing.assert_array_equal(less(*args), want)
+            record = less.traces[-1]
+            assert record.concrete is not None, record.plain
+            verify(record.concrete.graph, OPS)
+            if every == "sqrt":
+                assert peak(less, *args) < most / 3
+
+
+def test_checkpoints_of_loops_by_hand() -> None:
+    def f(x: Any, every: Any) -> Any:
+        def body(i: Any, x: Any) -> Any:
+            return x + 0.01 * np.sin(x) * i
+
+        return ag.for_loop(range(300), body, (x,), checkpoint_every=every).sum()
+
+    def g(x: Any, every: Any) -> Any:
+        return ag.while_loop(
+            lambda x: np.sum(x * x) > 0.01, lambda x: x * 0.9, (x,), checkpoint_every=every
+        ).sum()
+
+    for program in (f, g):
+        gradient = ag.grad(program)
+        want = gradient(V, None)
+        for every in (5, "sqrt"):
+            np.testing.assert_array_equal(gradient(V, every), want)
+            assert gradient.traces[-1].concrete is not None
+    with pytest.raises(ValueError, match="number of trips"):
+        ag.function(f)(V, 0)
+    with pytest.raises(ValueError, match="number of trips"):
+        ag.grad(f, checkpoint_every=-1)
+
+
+# --------------------------------------------------------------------------------------- sizes not known
+def batches(w: Any, x: Any, n: Any) -> Any:
+    total = 0.0
+    for i in range(20):
+        part = x[i : i + n]
+        z = part @ w
+        z = z - np.max(z, axis=1, keepdims=True)
+        total = total + np.mean(np.log(np.sum(np.exp(z), axis=1)) - z[:, 0] * np.mean(part, axis=1))
+    return total
+
+
+@pytest.mark.parametrize("executor", ["numpy", "auto"])
+def test_sizes_that_are_not_known(executor: str) -> None:
+    x, w = R.standard_normal((30, 4)), R.standard_normal((4, 3))
+    with settings.override(executor=executor):
+
+        @ag.function
+        def train(w: Any, x: Any, n: Any) -> Any:
+            for _ in range(20):
+                w = w - 0.1 * ag.grad(batches)(w, x, n)
+            return w
+
+        for n in (3, 1, 5):
+            want = w
+            for _ in range(20):
+                want = want - 0.1 * ag.grad(batches).eager(want, x, n)
+            np.testing.assert_allclose(train(w, x, n), want, rtol=1e-9)
+
+
+# ------------------------------------------------------------------------------------- what is not staged
+def test_the_tape_inside_a_function() -> None:
+    def f(x: Any) -> Any:
+        kept = []
+        for i in range(20):
+            kept.append(x[i % 5] * i)
+        return sum(kept)
+
+    @ag.function
+    def outer(x: Any) -> Any:
+        return ag.grad(f)(x) * 2.0
+
+    np.testing.assert_allclose(outer(V), ag.grad(f).eager(V) * 2.0)
+    assert any("on the tape" in note.reason for note in outer.traces[-1].concrete.notes)
+
+
+def test_effects_happen_once(capsys: pytest.CaptureFixture[str]) -> None:
+    def f(x: Any, log: list[Any]) -> Any:
+        log.append(1)
+        print("seen")
+        return (x * x).sum()
+
+    log: list[Any] = []
+    gradient = ag.grad(f)
+    np.testing.assert_array_equal(gradient(V, log), 2 * V)
+    np.testing.assert_array_equal(gradient(V, log), 2 * V)
+    assert log == [1, 1]
+    assert capsys.readouterr().out == "seen\nseen\n"
+
+
+def test_no_warnings_of_the_way_back() -> None:
+    def f(x: Any) -> Any:
+        return np.sum(np.where(x > 0, np.sqrt(np.where(x > 0, x, 1.0)), 0.0)) + np.sqrt(x[0])
+
+    x = np.array([0.0, 1.0, -2.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = ag.grad(f)(x)
+    np.testing.assert_array_equal(found, [np.inf, 0.5, 0.0])
+
+
+def test_a_function_made_again_and_again_stays_on_the_tape() -> None:
+    for k in range(12):
+        gradient = ag.grad(lambda x, k=k: k * x * x)
+        assert gradient(2.0, float(k)) == 4.0 * k
+    assert gradient.traces == ()
+
+
+def test_the_same_derivative_is_found_again() -> None:
+    assert ag.grad(relaxed) is ag.grad(relaxed)
+    assert ag.grad(relaxed) is not ag.grad(relaxed, argnums=(0,))
