@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
 import gc
 import sys
-import threading
 import types
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from runtime.boxes import Cell
+from runtime.computed import computed
 from runtime.errors import ConversionRefused, Span
+from runtime.forking import ForkLock
 from runtime.lazy import Lazy
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class Converted:
         """A fresh function over the generated code; cells of `boxed_free` names must hold the box."""
         return load.bind(self.generated, self.original, namespace(), globals_, cells, defaults, kwdefaults)
 
-    @functools.cached_property
+    @computed
     def cells(self) -> dict[str, types.CellType]:
         """The original's own cells, ready for `bind`: those of `boxed_free` names stand in a box."""
         cells = dict(zip(self.original.__code__.co_freevars, self.original.__closure__ or (), strict=True))
@@ -127,7 +127,7 @@ class Converted:
             cells[name] = types.CellType(Cell(name, cell=cells[name]))
         return cells
 
-    @functools.cached_property
+    @computed
     def function(self) -> types.FunctionType:
         """The converted function with the original's globals, cells and defaults."""
         kwdefaults = self.original.__kwdefaults__
@@ -180,7 +180,7 @@ class _Entry:
         )
 
 
-_lock = threading.RLock()
+_lock = ForkLock()
 # By identity: equal code objects may come from different files.  An entry leaves when its code does.
 _entries: dict[int, tuple[weakref.ref[types.CodeType], list[_Entry]]] = {}
 # A function's record lives as long as somebody uses it; it keeps the function alive, so the id stays its own.

@@ -12,7 +12,6 @@ import ast
 import collections
 import copy
 import dataclasses
-import functools
 import inspect
 import linecache
 import types
@@ -21,6 +20,7 @@ import gast
 
 from autograph.codes import FunctionNode, code_name, compile_function, first_line, node_of_code, same_code
 from autograph.trees import children, to_gast
+from runtime.computed import computed
 from runtime.errors import ConversionRefused, GeneratorError, SourceNotFound, Span
 from runtime.execute.user_lines import no_syntax_warnings
 
@@ -49,7 +49,7 @@ class Source:
         """Where the function begins."""
         return Span(self.file, self.line, 0, self.function.__name__)
 
-    @functools.cached_property
+    @computed
     def node(self) -> gast.AST:
         """The definition as a `gast` tree of its own, which passes may change."""
         try:

@@ -15,11 +15,12 @@ Packages do the same for the names that they make public: see `on_demand`.
 from __future__ import annotations
 
 import importlib
-import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-_lock = threading.RLock()
+from runtime.forking import ForkLock
+
+_lock = ForkLock()
 
 
 class Lazy:

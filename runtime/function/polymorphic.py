@@ -15,7 +15,6 @@ import dataclasses
 import functools
 import pickle
 import sys
-import threading
 import time
 import types
 import warnings
@@ -26,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol
 from runtime.config import settings
 from runtime.errors import AutographError, ConversionRefused, GuardError, Span, Untraceable, VariableError
 from runtime.execute.traceback import cleaned
+from runtime.forking import ForkLock
 from runtime.function.accounts import (
     FIRST,
     KEPT,
@@ -145,7 +145,7 @@ class PolymorphicFunction(Direct, Generic[P, R]):
         self._binder = Binder(python_function, self._name)
         self._input_signature = _named(input_signature, self._binder)
         self._reduce_retracing, self._strict = reduce_retracing, strict
-        self._lock = threading.RLock()
+        self._lock = ForkLock()
         self._groups: dict[Hashable, list[TraceRecord]] = {}
         self._history: list[TraceRecord] = []
         self._classes: Mapping[tuple[Any, ...], Sequence[TraceRecord]] = {}
