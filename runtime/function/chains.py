@@ -78,9 +78,15 @@ class Row:
         passed: tuple[int, ...] | None = None,
     ) -> None:
         self.target, self.shape = target, shape
-        self.keep: tuple[Any, ...] = (checks, target)
-        self.words = [ir.ANY if shape is None else shapes.number(shape), checks.address, checks.count]
+        self.keep: tuple[Any, ...] = (checks.keep, checks.words, target)
+        self.words = [ir.ANY if shape is None else shapes.number(shape)]
+        self.words += [ctypes.addressof(checks.words), len(checks.lines)]
         self.words += [*self._way(), *self._arguments(passed), 0]
+
+    @property
+    def native(self) -> bool:
+        """Whether it is the code of a built-in function."""
+        return self.words[3] == ir.NATIVE
 
     def _way(self) -> tuple[int, int, int]:
         """kind, target, own"""

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import functools
 import types as _types
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,17 +40,29 @@ class _Inexpressible(Exception):
     """A condition that the dispatcher has no check for."""
 
 
+Line = tuple[int, int, int, int, int]
+
+
 @dataclasses.dataclass(frozen=True)
 class Checks:
-    """address: of the words; count: of the checks; keep: what they point to, and the words themselves."""
+    """lines: number, register and three words of each; keep: what they point to."""
 
-    address: int
-    count: int
-    keep: tuple[Any, ...]
+    lines: tuple[Line, ...] = ()
+    keep: tuple[Any, ...] = ()
+
+    @functools.cached_property
+    def words(self) -> Any:
+        """The lines in memory."""
+        flat = [word for line in self.lines for word in line]
+        return (ctypes.c_int64 * max(len(flat), 1))(*flat)
+
+    def and_all(self, code: int, registers: Sequence[int], a: int = 0) -> Checks:
+        """These checks, and one more for each of some registers."""
+        return Checks((*self.lines, *[(code, r, a, 0, 0) for r in registers]), self.keep)
 
 
-NO_CHECKS = Checks(0, 0, ())
-INEXPRESSIBLE = Checks(0, -1, ())  # kept in place of checks, so that they are not looked for again
+NO_CHECKS = Checks()
+INEXPRESSIBLE = Checks(keep=("no checks",))  # kept in place of checks, so that they are not looked for again
 
 
 @dataclasses.dataclass
@@ -64,15 +78,12 @@ class _Seen:
         return self.register < 0
 
 
-Row = tuple[int, int, int, int, int]
-
-
 class _Writer:
     """Collects the checks of one trace."""
 
     def __init__(self, arguments: int) -> None:
-        self.rows: list[Row] = []
-        self.by_version: dict[int, list[Row]] = {}  # by the address of a version: they hold while it stays
+        self.rows: list[Line] = []
+        self.by_version: dict[int, list[Line]] = {}  # by the address of a version: they hold while it stays
         self.unversioned: set[int] = set()
         self.keep: list[Any] = []
         self.registers = arguments
@@ -242,11 +253,11 @@ class _Writer:
         """A check that an item of a dict is this object."""
         self.of_dict(space).append((ir.FOUND, 0, id(space), self.at(name), self.at(value)))
 
-    def of_dict(self, space: dict[Any, Any]) -> list[Row]:
+    def of_dict(self, space: dict[Any, Any]) -> list[Line]:
         """The checks that hold as long as a dict is not changed."""
         return self.of_version(self.at(space), dispatcher.version_at())
 
-    def of_version(self, address: int, offset: int) -> list[Row]:
+    def of_version(self, address: int, offset: int) -> list[Line]:
         """The checks that hold while a version stays as it is; offset: 0 where there is none."""
         if not offset:
             self.unversioned.add(address)
@@ -310,8 +321,7 @@ class _Writer:
             rows.append(row)
             if owning and row[0] in (ir.LOAD, ir.LOOKUP):
                 rows.append((ir.OWN, row[1], 0, 0, 0))
-        flat = [word for row in rows for word in row]
-        return Checks(self.words(*flat) if flat else 0, len(rows), tuple(self.keep))
+        return Checks(tuple(rows), tuple(self.keep))
 
 
 def checks_of(signature: Signature, guards: tuple[Guard, ...]) -> Checks | None:

@@ -7,8 +7,8 @@ same with every call; a function whose calls can't be dispatched so keeps its cl
 
 from __future__ import annotations
 
+import functools
 import sys
-import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from runtime import background
 from runtime.config import settings
 from runtime.errors import GuardError
 from runtime.execute.traceback import cleaned
+from runtime.forking import ForkLock
 from runtime.function.chains import MOST_FORMS, Chain, Clock, Form, Row, Shape, Shapes
 from runtime.function.checks import INEXPRESSIBLE, MOST_ARGUMENTS, NO_CHECKS, checks_of
 from runtime.function.dispatch import Entry, entry_by_name
@@ -24,14 +25,17 @@ from runtime.function.layout import Slots, twin
 from runtime.function.records import TraceRecord
 from runtime.function.signature import Binder
 from runtime.lazy import Lazy
-from runtime.types import StaticType
+from runtime.types import ArrayType, StaticType
 
 if TYPE_CHECKING:
     from runtime.execute import loader
-    from runtime.execute.native import dispatcher
+    from runtime.execute.native import check_ir, dispatcher, executor
 else:
     loader = Lazy("runtime.execute.loader")
-    dispatcher = Lazy("runtime.execute.native.dispatcher")
+    check_ir, dispatcher = Lazy("runtime.execute.native.check_ir"), Lazy("runtime.execute.native.dispatcher")
+    executor = Lazy("runtime.execute.native.executor")
+
+SMALL = 2000  # elements
 
 
 class Direct(Slots):
@@ -41,7 +45,7 @@ class Direct(Slots):
     prefix: tuple[Any, ...] = ()
     keywords: Mapping[str, Any] = {}
     _binder: Binder
-    _lock: threading.RLock
+    _lock: ForkLock
     _python: Callable[..., Any]
 
     def __init__(self) -> None:
@@ -65,11 +69,13 @@ class Direct(Slots):
             self._tables, self._chain = None, ()
             self.__class__ = python
             return
-        served = [record for record in records if self._row(record) is not None]
-        rows = [row for record in served if (row := record.row) is not None]
-        for row in rows:
-            assert row.shape is not None
-            self._add_form(*self._own_form(row.shape))
+        served, rows = [], []
+        for record in records:
+            for row in self._rows(record):
+                served.append(record)
+                rows.append(row)
+                assert row.shape is not None
+                self._add_form(*self._own_form(row.shape))
         if catch_all and not self.prefix and not self.keywords:
             rows.append(Row(self._shapes, None, NO_CHECKS, self._python))
         ways = python.__call__, _on_error
@@ -86,23 +92,31 @@ class Direct(Slots):
             for record, used in zip(records, chain.used(), strict=False):
                 record.used = max(record.used, used)
 
-    def _row(self, record: TraceRecord) -> Row | None:
-        """How the dispatcher runs a trace; None where it can't say when it may."""
-        concrete = record.concrete
+    def _rows(self, record: TraceRecord) -> tuple[Row, ...]:
+        """How the dispatcher runs a trace; none where it can't say when it may."""
+        concrete, signature = record.concrete, record.signature
         target = self._python if concrete is None else loader.bare(concrete.executable)
-        if record.row is None or record.row.target is not target:
-            signature = record.signature
-            if record.checks is None:
-                guards = record.guards if concrete is None else concrete.guards
-                record.checks = checks_of(signature, guards) or INEXPRESSIBLE
-            if record.checks is not INEXPRESSIBLE:
-                shape = len(signature.positional), signature.keyword_names
-                types = enumerate(signature.types)
-                passed = tuple(i for i, t in types if not isinstance(t, StaticType))
-                record.row = Row(
-                    self._shapes, shape, record.checks, target, None if concrete is None else passed
-                )
-        return record.row
+        if record.rows and record.rows[-1].target is target:
+            return record.rows
+        if record.checks is None:
+            guards = record.guards if concrete is None else concrete.guards
+            record.checks = checks_of(signature, guards) or INEXPRESSIBLE
+        if record.checks is not INEXPRESSIBLE:
+            shape = len(signature.positional), signature.keyword_names
+            passed = tuple(i for i, t in enumerate(signature.types) if not isinstance(t, StaticType))
+            make = functools.partial(Row, self._shapes, shape)
+            last = make(record.checks, target, None if concrete is None else passed)
+            record.rows = (last,)
+            arrays = [i for i, t in enumerate(signature.types) if isinstance(t, ArrayType) and not t.scalar]
+            if last.native and arrays and concrete is not None and not executor.has_loop(concrete.optimised):
+                # Native code is for C order; asking it to find something else costs more than a small plan.
+                ordered = record.checks.and_all(check_ir.ORDERED, arrays)
+                if isinstance(concrete.native, executor.NativeFunction):
+                    ordered = ordered.and_all(check_ir.ENABLED, [0], concrete.native.enabled_at)
+                small = record.checks.and_all(check_ir.SMALL, arrays, SMALL)
+                plan = make(small, loader.bare(concrete.run_plan), passed)
+                record.rows = make(ordered, target, passed), plan, last
+        return record.rows
 
     # ------------------------------------------------------------------ ways to write a call
     def _own_form(self, shape: Shape) -> tuple[int, tuple[str, ...]]:

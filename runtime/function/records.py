@@ -30,7 +30,7 @@ class TraceRecord:
     signature: what it serves.  reason: why it was made; changes: what differed from the trace before.
     seconds: what making it took.  given: the specs in lists and dicts that it was asked for with.
     guards: of a signature that is left to Python, what was promised of lists and dicts.
-    checks, row: when it serves a call, and how, for the dispatcher.
+    checks, rows: when it serves a call, and how, for the dispatcher.
     concrete: the trace, or None; plain: then why not, and place: because of which line of the user's.
     """
 
@@ -48,7 +48,7 @@ class TraceRecord:
     given: str = ""
     guards: tuple[Guard, ...] = ()
     checks: Checks | None = None
-    row: Row | None = None
+    rows: tuple[Row, ...] = ()
 
     @property
     def why(self) -> str:

@@ -272,6 +272,50 @@ def test_errors_show_the_users_lines_only() -> None:
         f(X, nothing=1)
 
 
+SQUARE = np.arange(16.0).reshape(4, 4)
+WIDE = np.arange(10_000.0).reshape(100, 100)
+LAYOUTS = {
+    "in order": SQUARE,
+    "transposed": SQUARE.T,
+    "Fortran": np.asfortranarray(SQUARE),
+    "strided": np.arange(64.0).reshape(8, 8)[::2, ::2],
+    "reversed": SQUARE[::-1],
+    "broadcast": np.broadcast_to(1.5, (4, 4)),
+    "wide, transposed": WIDE.T,
+    "wide, strided": WIDE[::2, 1::2],
+    "nothing": np.zeros((0, 4)),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layouts(layout: str) -> None:
+    def combined(x: Any, y: Any) -> Any:
+        return x * 2.0 + y
+
+    f, x = ag.function(combined), LAYOUTS[layout]
+    for _ in range(3):
+        for other in (x, x.copy(), x.T.copy().T):
+            found, wanted = f(x, other), combined(x, other)
+            assert same(found, wanted) and found.strides == wanted.strides
+    small = x.size < 2000
+    assert not small or not reaches_python(f, x, x.copy())
+
+
+def test_native_code_that_gives_up_for_good() -> None:
+    f = ag.function(lambda x: np.log(x))
+    zero = np.zeros(3)
+    with np.errstate(all="warn"), pytest.warns(RuntimeWarning, match="divide by zero"):
+        for _ in range(40):
+            assert same(f(zero), np.full(3, -np.inf))
+    native = f.traces[0].concrete.native  # type: ignore[union-attr]
+    assert native is not None
+    given_up = native.bails
+    with np.errstate(all="ignore"):
+        for _ in range(5):
+            assert same(f(zero), np.full(3, -np.inf))
+    assert given_up == native.bails > 0
+
+
 def test_recursion() -> None:
     def deep(n: Any, f: Any) -> Any:
         return n if n < 1 else f(n - 1, f) + 1

@@ -7,7 +7,7 @@ check read that it had to own is given back before the end; the arguments, the f
 
 from __future__ import annotations
 
-from runtime.execute.native.abi import DESCR_AT, HEAD, RANK_AT, SIZES_AT, TYPE_AT
+from runtime.execute.native.abi import DESCR_AT, FLAGS_AT, HEAD, IN_ORDER, RANK_AT, SIZES_AT, TYPE_AT
 
 # Checks, in the numbering that the tables use.  r: a register, a b c: words.
 (
@@ -29,11 +29,21 @@ from runtime.execute.native.abi import DESCR_AT, HEAD, RANK_AT, SIZES_AT, TYPE_A
     KEEP,  # remember at b the version that the last `UNCHANGED` saw
     OWN,  # r is owned from now on
     SPECIAL,  # getattr(a, b, None) is c
-) = range(18)
+    ORDERED,  # the array r is in C order
+    SMALL,  # the array r has at most a elements
+    ENABLED,  # the half word at address a is not 0
+) = range(21)
 WORDS = 5  # of a check: number, r, a, b, c
 REGISTERS = 64
 ITEMS_AT = HEAD + 8  # of a tuple
-_OFFSETS = {"DESCR_AT": DESCR_AT, "RANK_AT": RANK_AT, "SIZES_AT": SIZES_AT, "TYPE_AT": TYPE_AT}
+_OFFSETS = {
+    "DESCR_AT": DESCR_AT,
+    "FLAGS_AT": FLAGS_AT,
+    "IN_ORDER": IN_ORDER,
+    "RANK_AT": RANK_AT,
+    "SIZES_AT": SIZES_AT,
+    "TYPE_AT": TYPE_AT,
+}
 
 _CHECK = """
 define internal i32 @check(ptr %ops, i64 %count, ptr %regs) {{
@@ -88,6 +98,9 @@ step:
     i64 {KEEP}, label %keep
     i64 {OWN}, label %own
     i64 {SPECIAL}, label %special
+    i64 {ORDERED}, label %ordered
+    i64 {SMALL}, label %small
+    i64 {ENABLED}, label %enabled
   ]
 array:
   %x = load ptr, ptr %slot
@@ -254,6 +267,39 @@ special2:
   %sv2 = phi ptr [ %sp, %special1 ], [ @autograph_None, %absent1 ]
   %issv = icmp eq ptr %sv2, %cp
   br i1 %issv, label %next, label %miss
+ordered:
+  %ord = load ptr, ptr %slot
+  %orda = getelementptr i8, ptr %ord, i64 {FLAGS_AT}
+  %ordf = load i32, ptr %orda
+  %ordm = and i32 %ordf, {IN_ORDER}
+  %isord = icmp ne i32 %ordm, 0
+  br i1 %isord, label %next, label %miss
+small:
+  %sm = load ptr, ptr %slot
+  %smra = getelementptr i8, ptr %sm, i64 {RANK_AT}
+  %smr32 = load i32, ptr %smra
+  %smr = zext i32 %smr32 to i64
+  %smsa = getelementptr i8, ptr %sm, i64 {SIZES_AT}
+  %sms = load ptr, ptr %smsa
+  br label %smaxes
+smaxes:
+  %smk = phi i64 [ 0, %small ], [ %smk1, %smaxis ]
+  %smn = phi i64 [ 1, %small ], [ %smn1, %smaxis ]
+  %smmore = icmp slt i64 %smk, %smr
+  br i1 %smmore, label %smaxis, label %smdone
+smaxis:
+  %sma = getelementptr i64, ptr %sms, i64 %smk
+  %smv = load i64, ptr %sma
+  %smn1 = mul i64 %smn, %smv
+  %smk1 = add i64 %smk, 1
+  br label %smaxes
+smdone:
+  %issmall = icmp sle i64 %smn, %a
+  br i1 %issmall, label %next, label %miss
+enabled:
+  %en = load i32, ptr %ap
+  %isen = icmp ne i32 %en, 0
+  br i1 %isen, label %next, label %miss
 failed:
   %err = call ptr @PyErr_Occurred()
   %iserr = icmp ne ptr %err, null

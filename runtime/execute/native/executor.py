@@ -7,6 +7,7 @@ a function that gives up too often is left to the plan for good.
 
 from __future__ import annotations
 
+import ctypes
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -110,6 +111,11 @@ class NativeFunction:
     def bails(self) -> int:
         """How many of them it has handed back to the plan."""
         return int(self._code.bails.value)
+
+    @property
+    def enabled_at(self) -> int:
+        """The address of the half word that is 0 once the plan does all calls."""
+        return ctypes.addressof(self._code.enabled)
 
     def _by_plan(self, *args: Any) -> Any:
         return self._plan()(*args)
