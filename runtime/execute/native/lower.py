@@ -10,18 +10,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
-from runtime.boxes import UnboundMarker
-from runtime.execute.native import elementwise, gathers, merge, ownership, reductions
-from runtime.execute.native.arrays import dense, get_item, located, set_item
-from runtime.execute.native.calls import attribute, call, numpy_call
+from runtime.execute.native import elementwise, merge, ownership, plain_nodes
+from runtime.execute.native.arrays import dense
 from runtime.execute.native.emit import FALSE, FLAGS, TRUE, Block, Emitter, Phi
 from runtime.execute.native.facts import gain, watches
-from runtime.execute.native.handlers import HANDLERS
 from runtime.execute.native.iterables import length
 from runtime.execute.native.kinds import (
-    PYTHON_BOOL,
     PYTHON_INT,
     Unlowered,
     numpy_scalar,
@@ -29,13 +23,11 @@ from runtime.execute.native.kinds import (
     scalar_of_type,
 )
 from runtime.execute.native.liveness import Liveness
-from runtime.execute.native.scalars import UFUNCS, binary, truth, unary
+from runtime.execute.native.scalars import truth
 from runtime.execute.native.state import State
 from runtime.execute.native.values import (
     Arr,
-    Cut,
     Lazy,
-    Maybe,
     Num,
     Static,
     Tup,
@@ -45,9 +37,7 @@ from runtime.execute.native.values import (
     lift,
     one,
 )
-from runtime.execute.native.waiting import IN_PLACE, UNARY, along_lines, may_wait
-from runtime.execute.native.waiting import elementwise as is_elementwise
-from runtime.execute.native.waiting import reduction as is_reduction
+from runtime.execute.native.waiting import may_wait
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.walk import walk_nodes
 from runtime.types import ArrayType, NumberType, Type
@@ -89,15 +79,6 @@ def lower(graph: Graph, in_order: bool = True) -> Kernel:
     in_order: whether all arrays that come in are in C order; else their strides come in too.
     """
     return _Lowering(graph, in_order).kernel()
-
-
-QUIET = object()  # stands for what `np.errstate(all="ignore")` gives
-
-
-def is_quiet(node: Node) -> bool:
-    """Whether the node makes a context in which no floating-point warnings are given."""
-    silent = node.op == "py.call" and isinstance(node.inputs[0], Const) and node.inputs[0].value is np.errstate
-    return silent and node.keywords == ("all",) and getattr(node.inputs[1], "value", None) == "ignore"
 
 
 class _Lowering:
@@ -254,16 +235,16 @@ class _Lowering:
         if node.op == "setitem":
             if not isinstance(args[0], Arr):
                 raise Unlowered("an assignment to an item of something else than an array")
-            self.set_item(args[0], args[1], args[2])
+            plain_nodes.set_item(self.state, args[0], args[1], args[2])
             return []
-        made = self.value(node, args)
+        made = plain_nodes.value(self.state, node, args)
         if node.outputs and isinstance(made, (Arr, Lazy)) and getattr(node.outputs[0].type, "scalar", False):
             raise Unlowered("arithmetic on arrays without axes")  # NumPy makes numbers of the results
         return [made] if node.outputs else []
 
     def quietly(self, node: Node, args: list[Val]) -> list[Val] | None:
         """A `with np.errstate(all="ignore")`: what is flagged in it is forgotten."""
-        if not isinstance(args[0], Static) or args[0].value is not QUIET:
+        if not isinstance(args[0], Static) or args[0].value is not plain_nodes.QUIET:
             raise Unlowered("a with statement")
         e = self.e
         watching = e.watch
@@ -279,98 +260,6 @@ class _Lowering:
             e.line(f"call i32 @autograph_feclearexcept(i32 {FLAGS})")
             e.line(f"store i32 {e.effect(f'load i32, ptr {before}')}, ptr %raised")
         return made
-
-    def value(self, node: Node, args: list[Val]) -> Val:
-        """The result of a node without regions."""
-        if is_quiet(node):
-            return Static(QUIET)
-        e, op = self.e, node.op
-        count = len(args) - len(node.keywords)
-        keywords = dict(zip(node.keywords, args[count:], strict=True))
-        if op in IN_PLACE and isinstance(args[0], Arr):
-            return elementwise.in_place(self.state, IN_PLACE[op], args[0], args[1])
-        op = IN_PLACE.get(op, op)
-        if op in HANDLERS:
-            return HANDLERS[op](self.state, args[:count], keywords)
-        if op in UFUNCS and len(args) == 2:
-            a, b = args
-            if isinstance(a, Num) and isinstance(b, Num):
-                return binary(e, op, a, b)
-            return elementwise.operator(self.state, op, a, b)
-        if op in UNARY or op in ("py.not", "py.truth"):
-            x = args[0]
-            if op in UNARY:
-                return unary(e, op, x) if isinstance(x, Num) else elementwise.unary(self.state, op, x)
-            if not isinstance(x, Num):
-                raise Unlowered(f"the operator {op} on arrays")
-            known = truth(e, x)
-            answer = e.negated(known) if op == "py.not" else known
-            return one(PYTHON_BOOL, answer, answer == TRUE if answer in (TRUE, FALSE) else None)
-        if op == "getitem":
-            return self.get_item(args[0], args[1])
-        if is_elementwise(node) and any(map(elementwise.is_array, args)):
-            if op == "nd.astype":
-                return reductions.cast(self.state, args[:count], keywords)
-            return elementwise.function(self.state, op[3:], args)
-        if is_reduction(node) and elementwise.is_array(args[0]):
-            return reductions.reduce(self.state, op[3:], args[:count], keywords, along_lines(node))
-        if op == "nd.copy" and len(args) == 1 and elementwise.is_array(args[0]):
-            return elementwise.copied(self.state, args[0])
-        if op.startswith("np.") or (op == "nd.copy" and not keywords):
-            return numpy_call(self.state, op[3:], args[:count], keywords)
-        if op == "py.call" and isinstance(args[0], Static) and not node.attr("starred"):
-            return call(self.state, args[0].value, args[1:count], keywords)
-        return self.python_value(node, args)
-
-    def python_value(self, node: Node, args: list[Val]) -> Val:
-        """The result of a node that makes or reads Python values."""
-        op = node.op
-        if op == "py.tuple" and not node.attr("starred"):
-            return Tup(tuple(args))
-        if op == "py.slice":
-            parts = [None if isinstance(x, Static) and x.value is None else x for x in args]
-            if all(p is None or isinstance(p, Num) for p in parts):
-                return Cut(*parts)  # type: ignore[arg-type]
-        if op == "py.bound":
-            return self.bound(args[0])
-        if op == "py.unpack" and isinstance(args[0], Tup):
-            before = args[1]
-            if len(args) == 2 and isinstance(before, Num) and before.const == len(args[0].items):
-                return args[0]
-        if op == "py.getattr" and isinstance(args[1], Static):
-            return attribute(self.state, args[0], str(args[1].value))
-        raise Unlowered(f"the op {op}")
-
-    def bound(self, x: Val) -> Val:
-        """The value of a name; an unbound one leaves to the plan, which raises."""
-        if isinstance(x, Maybe):
-            (self.e.defer_if if isinstance(x.number, Num) else self.e.bail_if)(self.e.negated(x.valid))
-            return x.number
-        if isinstance(x, Static) and isinstance(x.value, UnboundMarker):
-            self.e.bail_if(TRUE)
-        return x
-
-    def set_item(self, array: Arr, key: Val, value: Val) -> None:
-        """`array[key] = value`."""
-        if isinstance(value, Tup):
-            value = HANDLERS["np.array"](self.state, [value], {})
-        if gathers.by_arrays(key):
-            gathers.put(self.state, array, key, value)
-        elif elementwise.is_array(value):
-            elementwise.assigned(self.state, located(self.e, array, key), value)
-        else:
-            set_item(self.state, array, key, value)
-
-    def get_item(self, container: Val, key: Val) -> Val:
-        """`container[key]`."""
-        if isinstance(container, Arr) and gathers.by_arrays(key):
-            return gathers.get(self.state, container, key)
-        if isinstance(container, Arr):
-            return get_item(self.state, container, key)
-        if isinstance(container, Tup) and isinstance(key, Num) and type(key.const) is int:
-            if -len(container.items) <= key.const < len(container.items):
-                return container.items[key.const]
-        raise Unlowered("an item of something else than an array")
 
     # ------------------------------------------------------------------ branches
     def cond(self, node: Node, args: list[Val]) -> list[Val] | None:
@@ -451,7 +340,8 @@ class _Lowering:
     def dear(self, line: str) -> bool:
         """Whether an instruction should only be done where it is needed: it is slow, or may raise a flag."""
         return any(
-            word in line for word in ("div ", "rem ", "call double @", "call float @", "call void @", "store ")
+            word in line
+            for word in ("div ", "rem ", "call double @", "call float @", "call void @", "store ")
         )
 
     def close(

@@ -16,7 +16,8 @@ from runtime.execute.native.values import Arr, Num, Tup, Val
 @dataclasses.dataclass
 class State:
     """e: the code.  depth: loops around.  written: parameters whose memory is written to.  owned: how many
-    arrays the code may make.  free: arrays made before whose memory may be taken.  objects: Python objects that the code refers to, by symbol.  addresses: other
+    arrays the code may make.  free: arrays made before whose memory may be taken.  objects: Python objects
+    that the code refers to, by symbol.  addresses: other
     places outside that it refers to."""
 
     e: Emitter

@@ -1,0 +1,143 @@
+"""Nodes without regions as instructions: operators, calls, items.
+
+In: a node and the values of its inputs.  Out: the value of its output.  What always holds: what is not known
+here raises Unlowered.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from runtime.boxes import UnboundMarker
+from runtime.execute.native import elementwise, gathers, reductions
+from runtime.execute.native.arrays import get_item as item_of
+from runtime.execute.native.arrays import located
+from runtime.execute.native.arrays import set_item as put_item
+from runtime.execute.native.calls import attribute, call, numpy_call
+from runtime.execute.native.emit import FALSE, TRUE
+from runtime.execute.native.handlers import HANDLERS
+from runtime.execute.native.kinds import PYTHON_BOOL, Unlowered
+from runtime.execute.native.scalars import UFUNCS, binary, truth, unary
+from runtime.execute.native.state import State
+from runtime.execute.native.values import Arr, Cut, Maybe, Num, Static, Tup, Val, one
+from runtime.execute.native.waiting import IN_PLACE, UNARY, along_lines
+from runtime.execute.native.waiting import elementwise as is_elementwise
+from runtime.execute.native.waiting import reduction as is_reduction
+from runtime.ir.graph import Const, Node
+
+QUIET = object()  # stands for what `np.errstate(all="ignore")` gives
+
+
+def is_quiet(node: Node) -> bool:
+    """Whether the node makes a context in which no floating-point warnings are given."""
+    silent = (
+        node.op == "py.call" and isinstance(node.inputs[0], Const) and node.inputs[0].value is np.errstate
+    )
+    return silent and node.keywords == ("all",) and getattr(node.inputs[1], "value", None) == "ignore"
+
+
+def value(state: State, node: Node, args: list[Val]) -> Val:
+    """The result of a node without regions."""
+    if is_quiet(node):
+        return Static(QUIET)
+    e, op = state.e, node.op
+    count = len(args) - len(node.keywords)
+    keywords = dict(zip(node.keywords, args[count:], strict=True))
+    if op in IN_PLACE and isinstance(args[0], Arr):
+        return elementwise.in_place(state, IN_PLACE[op], args[0], args[1])
+    op = IN_PLACE.get(op, op)
+    if op in HANDLERS:
+        return HANDLERS[op](state, args[:count], keywords)
+    if op in UFUNCS and len(args) == 2:
+        a, b = args
+        if isinstance(a, Num) and isinstance(b, Num):
+            return binary(e, op, a, b)
+        return elementwise.operator(state, op, a, b)
+    if op in UNARY:
+        x = args[0]
+        return unary(e, op, x) if isinstance(x, Num) else elementwise.unary(state, op, x)
+    if op in ("py.not", "py.truth"):
+        return truth_value(state, op, args[0])
+    if op == "getitem":
+        return get_item(state, args[0], args[1])
+    return function(state, node, op, args[:count], keywords)
+
+
+def truth_value(state: State, op: str, x: Val) -> Num:
+    """`not x`, or the truth of x."""
+    if not isinstance(x, Num):
+        raise Unlowered(f"the operator {op} on arrays")
+    known = truth(state.e, x)
+    answer = state.e.negated(known) if op == "py.not" else known
+    return one(PYTHON_BOOL, answer, answer == TRUE if answer in (TRUE, FALSE) else None)
+
+
+def function(state: State, node: Node, op: str, args: list[Val], keywords: dict[str, Val]) -> Val:
+    """The result of a function of NumPy's or of a call."""
+    if is_elementwise(node) and any(map(elementwise.is_array, args)):
+        if op == "nd.astype":
+            return reductions.cast(state, args, keywords)
+        return elementwise.function(state, op[3:], args)
+    if is_reduction(node) and elementwise.is_array(args[0]):
+        return reductions.reduce(state, op[3:], args, keywords, along_lines(node))
+    if op == "nd.copy" and len(args) == 1 and not keywords and elementwise.is_array(args[0]):
+        return elementwise.copied(state, args[0])
+    if op.startswith("np.") or (op == "nd.copy" and not keywords):
+        return numpy_call(state, op[3:], args, keywords)
+    if op == "py.call" and isinstance(args[0], Static) and not node.attr("starred"):
+        return call(state, args[0].value, args[1:], keywords)
+    return python_value(state, node, args)
+
+
+def python_value(state: State, node: Node, args: list[Val]) -> Val:
+    """The result of a node that makes or reads Python values."""
+    op = node.op
+    if op == "py.tuple" and not node.attr("starred"):
+        return Tup(tuple(args))
+    if op == "py.slice":
+        parts = [None if isinstance(x, Static) and x.value is None else x for x in args]
+        if all(p is None or isinstance(p, Num) for p in parts):
+            return Cut(*parts)  # type: ignore[arg-type]
+    if op == "py.bound":
+        return bound(state, args[0])
+    if op == "py.unpack" and isinstance(args[0], Tup):
+        before = args[1]
+        if len(args) == 2 and isinstance(before, Num) and before.const == len(args[0].items):
+            return args[0]
+    if op == "py.getattr" and isinstance(args[1], Static):
+        return attribute(state, args[0], str(args[1].value))
+    raise Unlowered(f"the op {op}")
+
+
+def bound(state: State, x: Val) -> Val:
+    """The value of a name; an unbound one leaves to the plan, which raises."""
+    if isinstance(x, Maybe):
+        (state.e.defer_if if isinstance(x.number, Num) else state.e.bail_if)(state.e.negated(x.valid))
+        return x.number
+    if isinstance(x, Static) and isinstance(x.value, UnboundMarker):
+        state.e.bail_if(TRUE)
+    return x
+
+
+def set_item(state: State, array: Arr, key: Val, value: Val) -> None:
+    """`array[key] = value`."""
+    if isinstance(value, Tup):
+        value = HANDLERS["np.array"](state, [value], {})
+    if gathers.by_arrays(key):
+        gathers.put(state, array, key, value)
+    elif elementwise.is_array(value):
+        elementwise.assigned(state, located(state.e, array, key), value)
+    else:
+        put_item(state, array, key, value)
+
+
+def get_item(state: State, container: Val, key: Val) -> Val:
+    """`container[key]`."""
+    if isinstance(container, Arr) and gathers.by_arrays(key):
+        return gathers.get(state, container, key)
+    if isinstance(container, Arr):
+        return item_of(state, container, key)
+    if isinstance(container, Tup) and isinstance(key, Num) and type(key.const) is int:
+        if -len(container.items) <= key.const < len(container.items):
+            return container.items[key.const]
+    raise Unlowered("an item of something else than an array")
