@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runtime.gate import GATE
+from runtime.gate import EVERYBODY, GATE
 from runtime.lazy import Lazy
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ MODE = _Mode()
 def run_functions_eagerly(eager: bool) -> None:
     """Let all calls go to the plain Python functions (True), or to their traces again (False)."""
     if bool(eager) != MODE.eager:
-        (GATE.shut if eager else GATE.open)()
+        (GATE.shut if eager else GATE.open)(EVERYBODY)
     MODE.eager = bool(eager)
 
 

@@ -6,11 +6,13 @@ import copy
 import functools
 import gc
 import inspect
+import os
 import pickle
 import sys
 import threading
 import traceback
 import types
+import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -241,6 +243,28 @@ def test_gate() -> None:
     gradient = tape.gradient(y, x)
     assert gradient is not None and same(np.asarray(gradient), np.full(4, 2.0))
     assert GATE.shut_by == 0 and not reaches_python(f, X)
+
+
+def test_the_gate_in_a_forked_process() -> None:
+    f, ready, done = warmed(ag.function(plain), X), threading.Event(), threading.Event()
+
+    def hold() -> None:
+        GATE.shut()
+        ready.set()
+        done.wait()
+        GATE.open()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    ready.wait()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # that there are threads
+        child = os.fork()
+    if not child:
+        os._exit(GATE.shut_by + 2 * reaches_python(f, X))
+    done.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0 and GATE.shut_by == 0
 
 
 def test_one_function_inside_another() -> None:
