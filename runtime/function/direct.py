@@ -35,6 +35,7 @@ else:
     check_ir, dispatcher = Lazy("runtime.execute.native.check_ir"), Lazy("runtime.execute.native.dispatcher")
     executor = Lazy("runtime.execute.native.executor")
 
+_PACKAGE = "runtime.function."
 SMALL = 2000  # elements
 
 
@@ -63,8 +64,9 @@ class Direct(Slots):
         """Let calls be dispatched to these traces, tried in this order; then, if `catch_all`, to Python."""
         self._note_uses()
         cls = type(self)
-        python = cls if "__call__" in cls.__dict__ and not _is_twin(cls) else cls.__mro__[1]
-        other = twin(python) if _ready(self) else None
+        python = cls.__mro__[1] if _is_twin(cls) else cls
+        ours = python.__module__.startswith(_PACKAGE)  # the class of somebody else's may call as it likes
+        other = twin(python) if ours and _ready(self) else None
         if other is None:
             self._tables, self._chain = None, ()
             self.__class__ = python

@@ -469,6 +469,22 @@ def test_a_guard_that_replaces_the_traces_it_is_asked_by() -> None:
         assert same(f(r, np.ones(2)), np.full(2, 3.0))
 
 
+def test_subclasses_keep_their_class() -> None:
+    class Loud(PolymorphicFunction[..., Any]):
+        """Calls in another way."""
+
+        def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+            return "loud", super().__call__(*args, **kwargs)
+
+    def trace(*arguments: Any, **options: Any) -> Any:
+        raise NotImplementedError
+
+    f = Loud(plain, trace)
+    for _ in range(3):
+        word, found = f(X)
+        assert word == "loud" and same(found, plain(X)) and type(f) is Loud
+
+
 def test_many_ways_to_write_a_call() -> None:
     def named(a: Any = 1.0, b: Any = 2.0, c: Any = 3.0, d: Any = 4.0, e: Any = 5.0) -> Any:
         return a + 2 * b + 3 * c + 4 * d + 5 * e
