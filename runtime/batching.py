@@ -107,7 +107,7 @@ def _pushed(trace: Trace, one: Callable[[Any], Any], moving: list[Any], types: l
     with trace.region("item") as builder:
         heap = trace.heap.copy()
         params = [builder.param(_row_type(t)) for t in types]
-        leaves, structure = tree.flatten(opened(one(tuple(map(trace.wrap, params)))))
+        leaves, structure = leaves_of(one(tuple(map(trace.wrap, params))))
         results = [trace.operand(x) for x in leaves]
         trace.heap.restore(heap)
     for param, value, t in zip(params, moving, types, strict=True):

@@ -24,6 +24,7 @@ from runtime.trace.byhand import (
     tuple_of,
     types_of,
 )
+from runtime.trace.core import active
 from runtime.types import Type
 
 
@@ -84,7 +85,7 @@ def scan(f: Callable[..., Any], init: Any, xs: Any, reverse: bool = False) -> tu
         rows.append(made.row(y))
         return after
 
-    carry = for_loop(_trips(count, reverse), body, (init,))
+    carry = loop(_trips(count, reverse), body, (init,))
     return carry, made.stack(rows, count, reverse)
 
 
@@ -101,8 +102,34 @@ def map_fn(f: Callable[..., Any], xs: Any) -> Any:
     def body(i: Any) -> None:
         rows.append(made.row(apply(f, closed(tree.unflatten(structure, [leaf[i] for leaf in leaves])))))
 
-    for_loop(_trips(count, False), body)
+    loop(_trips(count, False), body)
     return made.stack(rows, count, False)
+
+
+class _Abandoned(BaseException):
+    """The body of a loop of ours can't be traced.  No error: the loop must not be left to Python, which would
+    get trace values to work on."""
+
+    def __init__(self, problem: Exception) -> None:
+        self.problem = problem
+
+
+def loop(iterable: Any, body: Callable[..., Any], carry: tuple[Any, ...] = ()) -> Any:
+    """`for_loop` with a body written by hand, which uses trace values of the code around it."""
+    if active() is None:
+        return for_loop(iterable, body, carry)
+
+    def trip(*args: Any) -> Any:
+        try:
+            return body(*args)
+        except Exception as problem:
+            raise _Abandoned(problem) from problem
+
+    try:
+        return for_loop(iterable, trip, carry)
+    except _Abandoned as stop:
+        problem = stop.problem
+    raise problem
 
 
 class _Made:
@@ -114,7 +141,7 @@ class _Made:
 
     def row(self, y: Any) -> tuple[Any, ...]:
         """The leaves of one trip's output."""
-        leaves, structure = tree.flatten(opened(y))
+        leaves, structure = leaves_of(y)
         if self.structure is not None and self.structure != structure:
             raise ValueError(f"a trip gives {structure}, the ones before it {self.structure}")
         self.structure, self.types = structure, types_of(leaves)

@@ -30,11 +30,11 @@ from runtime.elements import (
     settled,
     shaped,
 )
-from runtime.functional import for_loop
 from runtime.ir.graph import Const
-from runtime.scans import map_fn
+from runtime.scans import loop, map_fn
 from runtime.trace.byhand import apply, at_run_time, closed, new_list, opened, tuple_of
 from runtime.trace.core import Diverged, Trace, active
+from runtime.trace.values import Object, known_class
 from runtime.types import (
     OBJECT,
     WEAK_INT,
@@ -51,6 +51,13 @@ from runtime.types import (
 
 Compiler = Callable[[Any], Callable[..., Any]]
 _ROUNDS = 4  # of tracing the function until what it returns is known
+
+
+_CONTAINERS = (None, tuple, list, dict)
+
+
+class _Unknown(BaseException):
+    """It is not known while tracing what the results are made of.  No error: nobody else may handle it."""
 
 
 class Batched:
@@ -201,6 +208,14 @@ class _Rows:
         return tree.unflatten(self.structure, made)
 
 
+def gathered(results: list[Any], dtypes: tuple[Any, ...], count: int, shape: tuple[int, ...]) -> Any:
+    """The arrays of results in a list."""
+    rows = _Rows(dtypes)
+    for y in results:
+        rows.add(y)
+    return rows.result(count, shape)
+
+
 def _nothing(dtypes: tuple[Any, ...], shape: tuple[int, ...]) -> Any:
     """The results for no elements, where only their dtypes are known."""
     if not dtypes:
@@ -247,28 +262,34 @@ class _Traced:
         mark = self.trace.mark()
         try:
             self._look()
-        except Diverged:  # it raises for every element
-            self._forget()
-        self.trace.rollback(mark)
-        for _ in range(_ROUNDS):
-            before = list(self.types)
-            if self.structure is None or None in map(self._column, self._columns()):
-                return self._in_list()
-            made = self._in_place(before)
-            if self.types == before:
-                return made
             self.trace.rollback(mark)
-        return self._in_list()
+            for _ in range(_ROUNDS):
+                before = list(self.types)
+                if self.structure is None or None in map(self._column, self._columns()):
+                    return self._in_list()
+                made = self._in_place(before)
+                if self.types == before:
+                    return made
+                self.trace.rollback(mark)
+            return self._in_list()
+        except _Unknown:
+            self.trace.rollback(mark)
+            return self._as_they_come()
 
     def _look(self) -> None:
         """Trace the function once, to see what it returns."""
         with self.trace.region("element") as builder:
             items = [self.trace.wrap(builder.param(t)) for t in self.kinds]
-            self._leaves(self.one(items))
+            try:
+                self._leaves(self.one(items))
+            except Diverged:  # it raises for every element
+                self._forget()
 
     def _leaves(self, y: Any) -> list[Any]:
         """The leaves of one result; what is known of all of them is kept."""
         leaves, structure = tree.flatten(opened(y))
+        if any(isinstance(x, Object) and known_class(x) in _CONTAINERS for x in leaves):
+            raise _Unknown
         if self.structure is not None and structure != self.structure:
             raise ValueError(f"one element gives {structure}, the ones before it {self.structure}")
         types = [static_or_weak(self.trace.type_of(x)) for x in leaves]
@@ -293,7 +314,7 @@ class _Traced:
         """The loop over the elements; body gets the number of each, the elements at it, and the carry."""
         item = tuple_of([WEAK_INT, *self.kinds])
         source = at_run_time(elements, [self.count, *self.flat], ObjectType(zip, item))
-        return for_loop(source, lambda row, *c: body(row[0], row[1:], *c), carry)
+        return loop(source, lambda row, *c: body(row[0], row[1:], *c), carry)
 
     def _in_place(self, types: list[Type]) -> Any:
         """The results in arrays made beforehand."""
@@ -338,6 +359,16 @@ class _Traced:
         made = at_run_time(columns, [rows, Const(self.dtypes)], tuple_of([OBJECT] * len(self.types)))
         return self._finished([self._shaped(x) for x in made])
 
+    def _as_they_come(self) -> Any:
+        """The results in a list, gone through at run time, as it is not known what they are made of."""
+        rows = new_list()
+
+        def body(_: Any, items: Any) -> None:
+            rows.append(self.one(items))
+
+        self._over(body, ())
+        return at_run_time(gathered, [rows, Const(self.dtypes), self.count, self.shape])
+
     def _shaped(self, x: Any) -> Any:
         """A column with the axes of the arguments."""
         t, claim = self.trace.type_of(x), OBJECT
@@ -361,7 +392,7 @@ class Rows(_Traced):
         self.structure, self.types = None, []
 
     def _over(self, body: Callable[..., Any], carry: tuple[Any, ...]) -> Any:
-        return for_loop(
+        return loop(
             apply(range, self.count), lambda i, *c: body(i, tuple(x[i] for x in self.flat), *c), carry
         )
 
@@ -370,6 +401,9 @@ class Rows(_Traced):
         if isinstance(t, ArrayType) and shape is not None and None not in shape:
             return native(t.dtype), shape  # type: ignore[return-value]
         return super()._column(t)
+
+    def _as_they_come(self) -> Any:
+        return None
 
     def _in_list(self) -> Any:
         """None: it is for others to do, where what comes out is not known beforehand."""

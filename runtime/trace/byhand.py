@@ -74,7 +74,7 @@ def leaves_of(x: Any) -> tuple[list[Any], tree.Structure]:
     trace = active()
     for leaf in leaves if trace is not None else ():
         if isinstance(leaf, Object) and known_class(leaf) in (None, dict, list, tuple):
-            raise Untraceable("it is not known while tracing which arrays the argument is made of")
+            raise Untraceable("it is not known while tracing which arrays a value is made of")
     return leaves, structure
 
 

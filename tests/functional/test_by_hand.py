@@ -240,6 +240,15 @@ def test_what_is_refused(bad, kind, text):
     assert text in str(caught.value)
 
 
+def test_structures_that_depend_on_the_item():
+    def pair_or_number(x):
+        return x if x > 2 else (x, x + 1)
+
+    for program in (lambda x: ag.map_fn(pair_or_number, x), lambda x: ag.vmap(pair_or_number)(x)):
+        for x in (X[:3], X[3:], BIG[3:], X):
+            assert outcome(ag.function(program), (x,)) == outcome(program, (x,))
+
+
 def test_unrolled_is_unrolled():
     f = ag.function(unrolled)
     f(X)

@@ -239,6 +239,20 @@ def test_excluded(executor):
         assert same(ag.function(lambda *a, v=v, **k: v(*a, **k))(*args, **kwargs), expected)
 
 
+def pair_or_number(x):
+    if x > 2:
+        return x
+    return x, x + 1
+
+
+def test_structures_that_depend_on_the_element(executor):
+    for call in (ag.vectorize(pair_or_number), ag.function(lambda x: ag.vectorize(pair_or_number)(x))):
+        assert same(call(F64[F64 <= 2]), (F64[F64 <= 2], F64[F64 <= 2] + 1))
+        assert same(call(F64[F64 > 2]), F64[F64 > 2])
+        with pytest.raises(ValueError, match="one element gives"):
+            call(F64)
+
+
 def raising(x):
     if x > 2:
         raise ValueError(f"too large: {x}")
