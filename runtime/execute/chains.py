@@ -187,7 +187,7 @@ class _Run:
     def _blocks(self, graph: Graph, last: Node | None) -> Node | None:
         """The run as one node, if that pays."""
         size = _size(self.shape)
-        if len(self.nodes) < LEAST_STEPS_KEPT:
+        if len(self.nodes) < LEAST_STEPS_KEPT or (size is not None and size < LEAST_WINDOW):
             return None
         if last is not None:
             self.nodes.append(last)

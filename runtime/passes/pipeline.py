@@ -7,6 +7,7 @@ did to it.  What always holds: the result does what the graph does, to the bit, 
 from __future__ import annotations
 
 import dataclasses
+import weakref
 from collections.abc import Callable, Mapping
 
 from runtime.ir.graph import Graph
@@ -21,6 +22,7 @@ from runtime.passes.hoist import hoist
 from runtime.passes.simplify import simplify
 
 Run = Callable[[Graph, Mapping[str, OpDef]], Graph]
+_ALIASES: weakref.WeakKeyDictionary[Graph, Aliases] = weakref.WeakKeyDictionary()
 ROUNDS = 3  # a pass may make work for an earlier one; more rounds than this find next to nothing
 
 
@@ -28,7 +30,9 @@ def _everywhere(one: Callable[[Graph, Mapping[str, OpDef], Aliases], Graph]) -> 
     """The pass on each region, innermost first, with the aliases of the whole graph."""
 
     def run(graph: Graph, table: Mapping[str, OpDef]) -> Graph:
-        aliases = Aliases(graph, table)
+        aliases = _ALIASES.get(graph)
+        if aliases is None or aliases.table is not table:
+            aliases = _ALIASES[graph] = Aliases(graph, table)
         return map_graphs(graph, lambda region: one(region, table, aliases))
 
     return run

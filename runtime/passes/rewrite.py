@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import weakref
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from runtime.ir.graph import Graph, Node, Operand, Value
 from runtime.ir.opdef import OpDef
-from runtime.ir.walk import used_operands
 
-Pass = Callable[[Graph, Mapping[str, OpDef]], Graph]
+# Graphs are frozen, so what was found of one stays so while it lives.
+_USERS: weakref.WeakKeyDictionary[Graph, dict[Value, list[tuple[Node, int]]]] = weakref.WeakKeyDictionary()
 _BY_VALUE = (bool, int, float, complex, str, bytes, type(None))
 
 
@@ -44,17 +45,17 @@ def with_nodes(graph: Graph, nodes: Sequence[Node], swap: Mapping[Value, Operand
     return dataclasses.replace(graph, nodes=tuple(nodes), results=results)
 
 
-def use_counts(graph: Graph) -> collections.Counter[Value]:
-    """How often each value of the graph (not of its regions) is used."""
-    return collections.Counter(x for x in used_operands(graph) if isinstance(x, Value))
-
-
-def users(graph: Graph, value: Value) -> Iterable[tuple[Node, int]]:
+def users(graph: Graph, value: Value) -> Sequence[tuple[Node, int]]:
     """The nodes of the graph that read the value, and as which input."""
-    for node in graph.nodes:
-        for k, operand in enumerate(node.inputs):
-            if operand is value:
-                yield node, k
+    table = _USERS.get(graph)
+    if table is None:
+        table = collections.defaultdict(list)
+        for node in graph.nodes:
+            for k, operand in enumerate(node.inputs):
+                if isinstance(operand, Value):
+                    table[operand].append((node, k))
+        _USERS[graph] = table
+    return table.get(value, ())
 
 
 def constant_key(value: Any) -> object:
