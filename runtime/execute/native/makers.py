@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.execute.native.arrays import create, dense, fill, located, sizes, times
+from runtime.execute.native.arrays import create, dense, fill, load, located, sizes, times
 from runtime.execute.native.calls import _copy, _dtype, _take
 from runtime.execute.native.elementwise import (
     assigned,
@@ -20,8 +20,10 @@ from runtime.execute.native.elementwise import (
     materialized,
     operator,
 )
-from runtime.execute.native.kinds import FLOAT64, INT64, PYTHON_INT, Unlowered, numpy_scalar
+from runtime.execute.native.emit import Emitter
+from runtime.execute.native.kinds import FLOAT64, INT64, PYTHON_INT, Scalar, Unlowered, numpy_scalar
 from runtime.execute.native.lines import Scattered
+from runtime.execute.native.ranges import SIZE
 from runtime.execute.native.scalars import index, stored
 from runtime.execute.native.state import State, numbers
 from runtime.execute.native.values import Arr, Lazy, Num, Static, Tup, Val, lift, one
@@ -280,7 +282,56 @@ def _concatenate(state: State, args: list[Val], keywords: dict[str, Val]) -> Val
     return made
 
 
+def _search(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+    """`np.searchsorted(a, v)` of a number of the same dtype: a binary search in which NaN comes last."""
+    e = state.e
+    given = _take(args, keywords, "a", "v", "side")
+    a, v, side = given["a"], given["v"], given.get("side")
+    right = isinstance(side, Static) and side.value == "right"
+    if side is not None and not (isinstance(side, Static) and side.value in ("left", "right")):
+        raise Unlowered("np.searchsorted with this side")
+    if not isinstance(a, Arr) or len(a.dims) != 1 or not isinstance(v, Num) or len(v.members) != 1:
+        raise Unlowered("np.searchsorted of these")
+    kind = a.element
+    if kind.kind not in "if" or v.scalar.kind != kind.kind or (v.scalar.bits != kind.bits):
+        raise Unlowered("np.searchsorted of another dtype")
+    low, high = e.slot("i64"), e.slot("i64")
+    e.line(f"store i64 0, ptr {low}")
+    e.line(f"store i64 {a.dims[0]}, ptr {high}")
+    head, body, out = e.block("search"), e.block("probe"), e.block("found")
+    e.jump(head)
+    e.start(head)
+    first, last = e.effect(f"load i64, ptr {low}"), e.effect(f"load i64, ptr {high}")
+    e.branch(e.effect(f"icmp slt i64 {first}, {last}"), body, out)
+    e.start(body)
+    with e.scope():
+        half = e.op(f"lshr i64 {e.op(f'sub i64 {last}, {first}')}, 1")
+        middle = e.op(f"add i64 {first}, {half}")
+        at = e.op(f"getelementptr i8, ptr {a.data}, i64 {times(e, middle, a.strides[0])}")
+        item = load(e, kind, at)
+        # left: the item is less; right: the key is not less than the item
+        x, y = (v, item) if right else (item, v)
+        less = _less(e, kind, x.text, y.text)
+        on = e.negated(less) if right else less
+        after = e.op(f"add i64 {middle}, 1")
+        e.line(f"store i64 {e.select(on, 'i64', after, first)}, ptr {low}")
+        e.line(f"store i64 {e.select(on, 'i64', last, middle)}, ptr {high}")
+        e.jump(head)
+    e.start(out)
+    return one(INT64, e.effect(f"load i64, ptr {low}"), span=(0, SIZE))
+
+
+def _less(e: Emitter, kind: Scalar, x: str, y: str) -> str:
+    """NumPy's order: NaN is greater than all else."""
+    if kind.kind == "i":
+        return e.op(f"icmp slt {kind.llvm} {x}, {y}")
+    last = e.both(e.op(f"fcmp uno {kind.llvm} {y}, {y}"), e.op(f"fcmp ord {kind.llvm} {x}, {x}"))
+    return e.either(e.op(f"fcmp olt {kind.llvm} {x}, {y}"), last)
+
+
 HANDLERS: dict[str, Handler] = {
+    "np.searchsorted": _search,
+    "nd.searchsorted": _search,
     "np.array": _display,
     "np.asarray": _as_array,
     "np.stack": _stack,

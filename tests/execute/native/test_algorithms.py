@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "na
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_same_as_python(name: str) -> None:
     function = ALGORITHMS[name]
-    with settings.override(executor="native", compile="now"):
+    with settings.override(executor="native", compile="now", math="exact"):
         converted = ag.function(function)
         args = arguments(name)
         wanted = seen(function, args)

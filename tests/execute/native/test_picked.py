@@ -1,4 +1,4 @@
-"""Items picked by arrays and masks, matrix products, displays and other shapes: native code against Python."""
+"""Picked items, matrix products, displays, other shapes, searches: native code against Python."""
 
 from __future__ import annotations
 
@@ -88,6 +88,15 @@ GET: list[tuple[str, Callable[..., Any], tuple[Any, ...]]] = [
     ("concatenate", lambda x, y: np.concatenate((x, y, x)), (X, M[0])),
     ("stack", lambda x: np.stack((x, x + 1.0)), (X,)),
 ]
+SORTED = np.sort(R.random(12))
+for _name, _at in (("below", -1.0), ("inside", 0.5), ("equal", SORTED[4]), ("above", 2.0), ("nan", np.nan)):
+    for _side in ("left", "right"):
+        GET.append((f"search {_name} {_side}", lambda a, v, s: np.searchsorted(a, v[0], side=s) * 2,
+                    (SORTED, np.array([_at]), _side)))  # fmt: skip
+GET.append(("search ints", lambda a, v: np.searchsorted(a, v[0]) + a.searchsorted(v[1]), (
+    np.arange(0, 20, 3), np.array([9, 100]))))  # fmt: skip
+GET.append(("search with nan", lambda a, v: np.searchsorted(a, v[0]) + np.searchsorted(a, v[1]), (
+    np.array([0.5, 1.0, np.nan]), np.array([np.nan, 3.0]))))  # fmt: skip
 PUT: list[tuple[str, tuple[Any, ...]]] = [
     ("1d number", (X, I, 3.0)),
     ("1d array", (X, I, R.random(5))),
