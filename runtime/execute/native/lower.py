@@ -15,6 +15,7 @@ from runtime.execute.native.arrays import dense
 from runtime.execute.native.emit import FALSE, FLAGS, TRUE, Block, Emitter, Phi
 from runtime.execute.native.facts import gain, watches
 from runtime.execute.native.iterables import length
+from runtime.execute.native.kept_axes import keep_axes
 from runtime.execute.native.kinds import (
     PYTHON_INT,
     Unlowered,
@@ -187,6 +188,7 @@ class _Lowering:
         def get(x: Operand) -> Val:
             return lift(x.value) if isinstance(x, Const) else env[x]
 
+        graph = keep_axes(graph)
         waiting, life = may_wait(graph), Liveness(graph, self.state.owned)
         outside, self.state.free = self.state.free, []
         for k, node in enumerate(graph.nodes):

@@ -297,3 +297,23 @@ def test_narrower_processors(have: set[str], monkeypatch: pytest.MonkeyPatch) ->
     finally:
         lines.vector_bytes.cache_clear()
         vector_math.possible.cache_clear()
+
+
+def put_back(x):
+    e = np.exp(x - x.max(axis=1)[:, None])
+    z = e / np.sum(e, axis=-1).reshape(-1, 1)
+    return z * np.expand_dims(z.mean(axis=1), 1), x.min(axis=1)[..., None]
+
+
+def read_twice(x):
+    m = x.max(axis=1)
+    return x - m[:, None], m, x.sum(axis=0)[None, :] + x
+
+
+def test_axes_taken_away_and_put_back() -> None:
+    for dtype in ("f8", "f4", "i4"):
+        for shape in ((3, 5), (4, 130), (1, 1)):
+            x = (RNG.standard_normal(shape) * 9).astype(dtype)
+            both(put_back, [(x,)])
+            both(read_twice, [(x,)], lowered=shape[0] > 1)
+    both(put_back, [(RNG.random((3, 5)),), (RNG.random((4, 6)),), (RNG.random((4, 7)),)])
