@@ -233,11 +233,11 @@ def table_text() -> str:
 
 
 def user_cache() -> str:
-    """Where this user's programs keep what only saves time."""
+    """Where this user's programs keep what only saves time; empty for a user without a home."""
     home = os.environ.get("XDG_CACHE_HOME", "")
     if not os.path.isabs(home):
         home = os.path.join(os.path.expanduser("~"), ".cache")
-    return os.path.join(home, "autograph")
+    return os.path.join(home, "autograph") if os.path.isabs(home) else ""
 
 
 settings = Settings(os.environ)

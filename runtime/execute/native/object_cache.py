@@ -56,7 +56,8 @@ def folder() -> str:
     chosen = settings.cache_dir
     if chosen == OFF:
         return ""
-    return _prepared(os.path.abspath(chosen or user_cache()))
+    chosen = chosen or user_cache()
+    return _prepared(os.path.abspath(chosen)) if chosen else ""
 
 
 @functools.lru_cache(maxsize=16)

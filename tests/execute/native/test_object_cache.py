@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from runtime.config import settings
+from runtime.config import settings, user_cache
 from runtime.execute.native import link, llvm_load, object_cache
 from runtime.execute.native.executor import unavailable
 from runtime.execute.native.kinds import Unlowered
@@ -110,6 +110,18 @@ def test_a_folder_that_others_may_write_to_is_not_used(tmp_path: pathlib.Path) -
         object_cache.store("a" * 40, b"some bytes")
         assert object_cache.folder() == "" and object_cache.find("a" * 40) is None
     assert not list(path.iterdir())
+
+
+def test_the_usual_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "/some/where")
+    assert user_cache() == "/some/where/autograph"
+    monkeypatch.setenv("XDG_CACHE_HOME", "some/where")  # must be ignored unless absolute
+    monkeypatch.setenv("HOME", "/home/somebody")
+    assert user_cache() == "/home/somebody/.cache/autograph"
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)  # a user without a home
+    assert user_cache() == ""
+    with settings.override(cache_dir=""):
+        assert object_cache.folder() == ""
 
 
 def test_off_and_impossible_folders(tmp_path: pathlib.Path) -> None:

@@ -40,7 +40,7 @@ def test_calls_keep_nothing() -> None:
 
 def test_compiled_and_dropped() -> None:
     with settings.override(executor="native"):
-        assert soak.compiling_leaks(40) < 150_000
+        assert soak.compiling_leaks(40) < 20_000
 
 
 @pytest.mark.parametrize("side", ["end", "start"])
