@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         list_comp,
         set_,
         set_comp,
+        spread,
         tuple_,
         unpack,
     )
@@ -99,7 +100,8 @@ else:
             ),
             "autograph.operators.calls": "attribute call python",
             "autograph.operators.containers": (
-                "dict_ dict_comp dict_merge generator keywords list_ list_comp set_ set_comp tuple_ unpack"
+                "dict_ dict_comp dict_merge generator keywords list_ list_comp set_ set_comp spread tuple_ "
+                "unpack"
             ),
             "autograph.operators.imports": "import_ import_from",
             "autograph.operators.logic": "and_ in_ is_ is_not item not_ not_in or_ part percent",
@@ -198,6 +200,7 @@ __all__ = [
     "set_",
     "set_comp",
     "settings",
+    "spread",
     "stop_gradient",
     "switch_case",
     "to_code",

@@ -19,6 +19,7 @@ __all__ = [
     "list_of",
     "make_function",
     "merged",
+    "set_of",
     "unpack",
 ]
 
@@ -61,6 +62,14 @@ def unpack(value: Any, before: int, after: int | None = None) -> tuple[Any, ...]
         )
     stop = len(everything) - after
     return (*everything[:before], everything[before:stop], *everything[stop:])
+
+
+def set_of(starred: tuple[int, ...], *items: Any) -> set[Any]:
+    """`{a, *b, ...}`."""
+    result: set[Any] = set()
+    for k, item in enumerate(items):
+        result.update(item if k in starred else (item,))
+    return result
 
 
 def merged(*parts: Any) -> dict[Any, Any]:

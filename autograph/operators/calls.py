@@ -14,8 +14,10 @@ from collections.abc import Callable
 from typing import Any
 
 from autograph.convert import Converted, converted, converted_carefully
+from autograph.operators.containers import refused
 from autograph.operators.registry import is_left_alone
 from autograph.origin import is_generated_file, span_of_frame, span_of_traceback
+from runtime import pyops
 from runtime.autodiff.calls import intercept
 from runtime.autodiff.levels import recording
 from runtime.boxes import Cell
@@ -26,6 +28,7 @@ from runtime.trace.api import Hooks
 from runtime.trace.core import Trace, active
 from runtime.trace.heap import Namespace
 from runtime.trace.record import Path
+from runtime.trace.values import Star
 from runtime.types import StaticType
 
 # Library code that is not traced into when a user's function calls it: it may keep state of its own.
@@ -40,6 +43,12 @@ def call(function: Any, *args: Any, **kwargs: Any) -> Any:
     trace = active()
     if trace is not None:
         return trace.protocol.call(function, args, kwargs)
+    if kwargs and Star in map(type, kwargs.values()):
+        named = ({k: v} if not isinstance(v, Star) else v.value for k, v in kwargs.items())
+        given = args[0].value if len(args) == 1 and isinstance(args[0], Star) else args
+        return pyops.call_with(function, given, *named)
+    if Star in map(type, args):
+        return function(*args[0].value, **kwargs) if len(args) == 1 else refused(args)
     return on_tape(function, args, kwargs) if recording() else function(*args, **kwargs)
 
 

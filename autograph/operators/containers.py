@@ -21,23 +21,39 @@ def list_(*values: Any) -> Any:
     """`[*values]`."""
     trace = active()
     if trace is None:
+        if Star in map(type, values):
+            return refused(values)
         return FollowedList(values) if recording() else list(values)
     if not any(isinstance(v, Star) for v in values):
         return items.new_list(trace, values)
     return items.starred_list(trace, values)
 
 
+def refused(values: tuple[Any, ...]) -> Any:
+    """A display with a star before what can't be taken apart: Python's error."""
+    starred = tuple(k for k, value in enumerate(values) if isinstance(value, Star))
+    return pyops.list_of(starred, *(v.value if isinstance(v, Star) else v for v in values))
+
+
 def tuple_(*values: Any) -> Any:
     """`(*values,)` of a display with a star."""
     trace = active()
-    if trace is None or not any(isinstance(v, Star) for v in values):
+    if Star not in map(type, values):
         return values
+    if trace is None:
+        return refused(values)
     return trace.protocol.call(tuple, (list_(*values),), {})
 
 
 def set_(*values: Any) -> Any:
     """`{*values}`."""
     trace = active()
+    if Star in map(type, values):
+        starred = tuple(k for k, value in enumerate(values) if isinstance(value, Star))
+        plain = [value.value if isinstance(value, Star) else value for value in values]
+        if trace is None:
+            return pyops.set_of(starred, *plain)
+        return trace.protocol.call(pyops.set_of, (starred, *plain), {})
     if trace is None:
         return set(values)
     return trace.protocol.call(set, (list_(*values),), {})
@@ -82,8 +98,10 @@ def unpack(value: Any, before: int | None = None, after: int | None = None) -> A
 def keywords(mapping: Any) -> Any:
     """The mapping of `f(**mapping)`; while tracing, under one name a marker where its keys aren't known."""
     trace = active()
-    if trace is None or isinstance(mapping, dict):
+    if isinstance(mapping, dict) or trace is None and hasattr(mapping, "keys"):
         return mapping
+    if trace is None:
+        return {"**": Star(mapping)}  # it will be refused, in the words for the function
     found = items.known_pairs(trace, mapping) if isinstance(mapping, Traced) else None
     if found is None or not all(type(key) is str for key in found):
         return {f"**{id(mapping)}": Star(mapping)}
@@ -96,9 +114,23 @@ def _spread(value: Any) -> Any:
     if not isinstance(value, Traced):
         if hasattr(type(value), "__iter__") or hasattr(type(value), "__getitem__"):
             return value
-        return (Star(value),) if trace is not None else pyops.list_of((0,), value)  # which is refused
+        return (Star(value),)  # it will be refused, in the words for the place
     found = None if trace is None else items.known_items(trace, value)
     return (Star(value),) if found is None else found
+
+
+def spread(value: Any, of_set: bool = False) -> Any:
+    """The items of `*value` as they are now, before what stands behind is evaluated.  of_set: in a set."""
+    found = _spread(value)
+    if not (isinstance(found, tuple) and len(found) == 1 and isinstance(found[0], Star)):
+        return found
+    trace = active()
+    if trace is not None and isinstance(value, Traced) and not of_set:
+        return (Star(items.starred_list(trace, found)),)
+    if not of_set:
+        return refused(found)
+    made = set_(*found)
+    return (Star(made),) if isinstance(made, Traced) else made
 
 
 def _apply(function: Callable[..., Any], item: Any) -> Any:

@@ -119,7 +119,7 @@ class Work:
     def spreads(self, parts: list[gast.AST]) -> bool:
         """Whether a star among the parts may stand for a number of items that is known only at run time."""
         stars = [part.value for part in parts if isinstance(part, gast.Starred)]
-        return any(self.is_operator(value, "unpack") for value in stars)
+        return any(self.is_operator(value, name) for value in stars for name in ("unpack", "spread"))
 
     def fresh(self, base: str) -> str:
         """A name that occurs nowhere in the function yet; it stays taken."""

@@ -15,7 +15,7 @@ import gast
 
 from autograph.passes.context import Work
 from autograph.passes.walk import Rewriter
-from autograph.template import locate, tuple_of
+from autograph.template import constant, locate, tuple_of
 from autograph.trees import walk
 
 USED_UP = {
@@ -40,6 +40,8 @@ class _Displays(Rewriter):
     def __init__(self, work: Work) -> None:
         self.work = work
         self.kept: set[gast.AST] = set()
+        # starred parts behind which others may run code, or raise; whether they are parts of a set
+        self.early: dict[gast.AST, bool] = {}
         self.varargs: set[str] = set()
         self.bindings = collections.Counter(
             part.id
@@ -63,7 +65,17 @@ class _Displays(Rewriter):
         self.varargs.remove(name)
         return node
 
+    def look_behind(self, parts: list[Any], of_set: bool = False) -> None:
+        """Note the starred parts that must be taken apart before what follows is evaluated."""
+        plain = True
+        for part in reversed(parts):
+            if isinstance(part, gast.Starred) and not plain:
+                self.early[part] = of_set
+            value = part.value if isinstance(part, gast.Starred) else part
+            plain = plain and _is_plain(value)
+
     def visit_Call(self, node: Any) -> Any:
+        self.look_behind([*node.args, *(keyword.value for keyword in node.keywords)])
         func = node.func
         operator = (
             func.attr
@@ -91,6 +103,7 @@ class _Displays(Rewriter):
         return self.generic(node)
 
     def visit_List(self, node: Any) -> Any:
+        self.look_behind(node.elts)
         self.generic(node)
         kept = node in self.kept and not self.work.spreads(node.elts)
         if kept or not isinstance(node.ctx, gast.Load):
@@ -98,11 +111,13 @@ class _Displays(Rewriter):
         return locate(self.work.ag("list_", *node.elts), node)
 
     def visit_Set(self, node: Any) -> Any:
+        self.look_behind(node.elts, True)
         self.generic(node)
         kept = node in self.kept and not self.work.spreads(node.elts)
         return node if kept else locate(self.work.ag("set_", *node.elts), node)
 
     def visit_Tuple(self, node: Any) -> Any:
+        self.look_behind(node.elts)
         self.generic(node)
         if not isinstance(node.ctx, gast.Load) or not self.work.spreads(node.elts):
             return node
@@ -114,12 +129,16 @@ class _Displays(Rewriter):
             return node
         parts: list[gast.AST] = []
         pairs: list[gast.AST] = []
-        for key, value in zip(node.keys, node.values, strict=True):
+        for number, (key, value) in enumerate(zip(node.keys, node.values, strict=True)):
             if key is not None:
                 pairs.append(tuple_of([key, value]))
                 continue
             parts += [self.pairs(pairs)] if pairs else []
-            parts.append(value)
+            # what comes behind may run code, or raise: by then the mapping has been read
+            alone = all(map(_is_plain, node.keys[number + 1 :])) and all(
+                map(_is_plain, node.values[number + 1 :])
+            )
+            parts.append(value if alone else locate(self.work.ag("dict_merge", value), value))
             pairs = []
         if not parts:
             return locate(self.pairs(pairs), node)
@@ -139,8 +158,15 @@ class _Displays(Rewriter):
         if (
             isinstance(value, gast.Call)
             and isinstance(value.func, gast.Attribute)
-            and value.func.attr == "unpack"
+            and value.func.attr in ("unpack", "spread")
         ):
             return node
-        node.value = locate(self.work.ag("unpack", value), node)
+        operator = "spread" if node in self.early else "unpack"
+        told = [constant(True)] if self.early.get(node) else []
+        node.value = locate(self.work.ag(operator, value, *told), node)
         return node
+
+
+def _is_plain(node: Any) -> bool:
+    """Whether evaluating the node runs nothing and can't raise."""
+    return node is None or isinstance(node, (gast.Name, gast.Constant, gast.Lambda))

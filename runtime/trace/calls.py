@@ -161,7 +161,11 @@ def _call_with(trace: Trace, f: Any, args: tuple[Any, ...], kwargs: dict[str, An
         parts.append(value.value)
         named = {}
     parts += [items.new_dict(trace, list(named.items()))] if named else []
-    given = items.starred_list(trace, args) if any(isinstance(a, Star) for a in args) else args
+    given: Any = args
+    if len(args) == 1 and isinstance(args[0], Star):
+        given = args[0].value  # Python looks at the mappings first
+    elif any(isinstance(a, Star) for a in args):
+        given = items.starred_list(trace, args)
     result = trace.record("py.call", [pyops.call_with, f, given, *parts])
     trace.heap.unknown_call()
     return result

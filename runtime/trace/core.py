@@ -160,6 +160,7 @@ class Trace:
     ) -> None:
         self.table, self.span, self.unconvert, self.strict = table, span_of, unconvert, strict
         self.volatile, self.unroll_limit = volatile, unroll_limit
+        self.free_trips = 1000  # of loops that record nothing, all loops together: then they are staged
         self.builder = self.root = Builder(name)
         self.heap = Heap()
         self.protocol: Any = None

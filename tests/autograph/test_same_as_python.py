@@ -280,6 +280,25 @@ def keywords_from_a_mapping(d: Any, e: Any) -> Any:
     return made
 
 
+@case(([1, 2], 0), ([1, 2], 1), (5, 1), ({1: 2}, 1), (A([1, 2]), 0), ((1, 2), 1))
+def order_in_displays(xs: Any, y: int) -> Any:
+    """What a star takes apart is read before what stands behind it is evaluated."""
+    made: list[Any] = []
+    for k in range(4):
+        try:
+            if k == 0:
+                made.append([*xs, xs.append(7), 1 // y, *xs])
+            elif k == 1:
+                made.append({**xs, "a": xs.pop(1, None), "b": 1 // y})
+            elif k == 2:
+                made.append((*xs, options(*xs, xs.clear(), b=1 // y)))
+            else:
+                made.append({*xs, len(xs), 1 // y})
+        except (TypeError, ZeroDivisionError, AttributeError) as error:
+            made.append((type(error), str(error)))
+    return made, xs
+
+
 @case((5, [1]), ([1], 5), (i64(3), (1, 2)), ((1, 2), f64(3)), (A(1), None), ({1: 2, 3: 4}, "ab"), (len, {1}))
 def errors_of_unpacking(a: Any, b: Any) -> Any:
     """What can't be taken apart is refused in Python's words for the place."""
