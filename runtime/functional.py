@@ -7,6 +7,7 @@ traced values is recorded as a region op, what doesn't is done now; short loops 
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,7 +23,6 @@ from runtime.trace.values import Object, Tensor, Traced, known_class
 from runtime.trace.variables import value_of
 from runtime.types import ArrayType
 
-_STATIC_TRIPS = 4096  # how many trips that record nothing are made while tracing before the loop is staged
 _UNROLLED_NODES = 512  # as many nodes may unrolling a loop over a range record: loops in loops multiply
 
 
@@ -119,16 +119,17 @@ def _traced_while(
             return regions.staged_while(trace, test_fn, body_fn, first)
         if not answer:
             return carry
-        if trips >= _limit(trace, mark):
+        if trips >= _limit(trace, mark) or not trace.free_trips:
             trace.rollback(mark)
             return regions.staged_while(trace, test_fn, body_fn, first)
         carry = as_carry(body_fn(*carry), len(carry))
         trips += 1
+        trace.free_trips = max(trace.free_trips - 1, 0)
 
 
-def _limit(trace: Trace, mark: Any) -> int:
-    """How many trips may be unrolled: many while they record nothing."""
-    return trace.unroll_limit if len(trace.builder.nodes) > mark[1].nodes else _STATIC_TRIPS
+def _limit(trace: Trace, mark: Any) -> float:
+    """How many trips may be unrolled: any number while they record nothing and the trace has some left."""
+    return trace.unroll_limit if len(trace.builder.nodes) > mark[1].nodes else math.inf
 
 
 def for_loop(
