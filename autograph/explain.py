@@ -433,7 +433,7 @@ def _trace(record: TraceRecord, found: _Statements) -> TraceExplanation:
         concrete.notes,
         tuple(sorted(f"{name} ({file.rpartition('/')[2]})" for name, file in inlined)),
         tuple(found.traced(concrete.graph, concrete.notes)),
-        tuple(map(str, concrete.passes.steps)),
+        tuple(str(concrete.passes).splitlines()),
         _executor(concrete),
     )
 

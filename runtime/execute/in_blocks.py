@@ -22,7 +22,7 @@ WHOLE = 1 << 20  # bytes of scratch memory up to which all is one block
 LEAST_WORK = 750_000  # elements times steps, below which a call of this costs more than it saves
 LEAST_WORK_KEPT = 500_000  # the same in a loop, where memory is kept from trip to trip
 LEAST_WINDOW_WORK = 10_000  # the same for windows, which are slow in plain expressions
-SPARE = 4  # sets of scratch memory kept for later calls
+SPARE = 2  # sets of scratch memory kept for later calls
 _LINE = 64  # bytes of a cache line
 Array = np.ndarray[Any, Any]
 

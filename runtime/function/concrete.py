@@ -83,7 +83,10 @@ class ConcreteFunction:
     @computed
     def passes(self) -> pipeline.Optimised:
         """The graph after all passes, and what each of them did."""
-        return pipeline.optimise(self.graph)
+        try:
+            return pipeline.optimise(self.graph)
+        except Exception as problem:  # a mistake of ours: the graph does it right as it is, only slower
+            return pipeline.Optimised(self.graph, (), f"given up: {type(problem).__name__}: {problem}")
 
     @computed
     def optimised(self) -> Graph:

@@ -71,13 +71,14 @@ class Step:
 
 @dataclasses.dataclass(frozen=True)
 class Optimised:
-    """The graph after all passes, and what each did."""
+    """The graph after all passes, and what each did; problem: why they were given up, if they were."""
 
     graph: Graph
     steps: tuple[Step, ...]
+    problem: str = ""
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.steps))
+        return "\n".join([*map(str, self.steps), *([self.problem] if self.problem else [])])
 
 
 def optimise(graph: Graph, table: Mapping[str, OpDef] = OPS) -> Optimised:

@@ -25,6 +25,7 @@ from runtime.execute import chains, in_blocks
 from tests.execute.chain_programs import Writer, arguments
 
 _NUMBER = itertools.count()
+_LINES = sys.version_info >= (3, 11)  # before, warnings of plans name lines of the plan
 STATES: tuple[dict[str, Any], ...] = ({}, {"all": "ignore"}, {"all": "warn"}, {"all": "raise"})
 
 
@@ -85,7 +86,7 @@ def outcome(function: Any, args: tuple[Any, ...], state: dict[str, Any]) -> Any:
             result = look(function(*base))
         except Exception as error:
             result = type(error), str(error)
-    return result, look(list(base[:3])), [(w.category, str(w.message), w.lineno) for w in caught]
+    return result, look(list(base[:3])), [(w.category, str(w.message), w.lineno * _LINES) for w in caught]
 
 
 def copies(args: tuple[Any, ...]) -> list[Any]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+import autograph as ag
 from runtime.execute.reference import interpret
 from runtime.ir.text import parse_graph, print_graph
 from runtime.ir.verify import verify
@@ -25,7 +27,8 @@ CASES: tuple[tuple[str, str, str, str], ...] = (
     ("drop_dead", "x: float64[4]", f"a: object = {CALL}\nreturn x", LEFT),
     ("drop_dead", "x: float64[4]", "a: float64[4] = iadd(x, 1.0)\nreturn 1", LEFT),
     # constants
-    ("fold_all", "n: int", "a: int = add(2, 3)\nb: int = add(a, n)\nreturn b", "b: int = add(5, n)\nreturn b"),
+    ("fold_all", "n: int", "a: int = add(2, 3)\nb: int = add(a, n)\nreturn b",
+     "b: int = add(5, n)\nreturn b"),
     ("fold_all", "n: int", "a: float = truediv(1, 0)\nreturn a", LEFT),
     ("fold_all", "n: int", "a: str = mod('%s', 1)\nreturn a".replace("str", "object"), LEFT),
     # simplification
@@ -60,7 +63,8 @@ CASES: tuple[tuple[str, str, str, str], ...] = (
      "a: int64[4] = add(x, x)\nb: int64[4] = add(x, x)\nc: int64[4] = mul(a, b)\nreturn c",
      "a: int64[4] = add(x, x)\nc: int64[4] = mul(a, a)\nreturn c"),
     ("share_all", "x: int64[4]",
-     "a: int64[4] = add(x, x)\nb: int64[4] = add(x, x)\nsetitem(a, 0, 1)\nc: int64[4] = mul(a, b)\nreturn c", LEFT),
+     "a: int64[4] = add(x, x)\nb: int64[4] = add(x, x)\nsetitem(a, 0, 1)\nc: int64[4] = mul(a, b)\nreturn c",
+     LEFT),
     ("share_all", "x: float64[4]",  # a warning of one line, once more on another
      "a: float64[4] = np.log(x)\nb: float64[4] = np.log(x)\nc: float64[4] = add(a, b)\nreturn c", LEFT),
 )  # fmt: skip
@@ -142,3 +146,15 @@ def test_steps_say_what_each_pass_did() -> None:
     done = pipeline.optimise(graph)
     assert pipeline.count(done.graph) == 1
     assert str(done).splitlines() == ["fold: 3 nodes, then 2", "share: 2 nodes, then 1"]
+
+
+def test_a_pass_that_fails_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(graph: object, table: object) -> None:
+        raise KeyError("what")
+
+    monkeypatch.setattr(pipeline, "PIPELINE", (("fails", fails, ""),))
+    converted = ag.function(lambda n: n + 1)
+    assert converted(np.float64(2.0)) == 3.0
+    concrete = converted.traces[-1].concrete
+    assert concrete is not None and concrete.passes.problem == "given up: KeyError: 'what'"
+    assert "pass given up" in str(ag.explain(converted))
