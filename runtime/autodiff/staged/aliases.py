@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import weakref
+from collections.abc import Sequence
 
 from runtime.autodiff.rows import VIEWS
 from runtime.autodiff.staged.calls import harmless, is_errstate, pure_call
@@ -56,11 +57,13 @@ def in_memory(t: Type) -> bool:
 class Class:
     """origins: how many arrays it may be made of (1 and not outside: one array and its views).
 
-    outside: whether it has values from outside in it."""
+    outside: whether it has values from outside in it.  heirs: values that may go on as the same array, after
+    which no value of this class is used."""
 
     origins: int = 0
     outside: bool = False
     written: bool = False
+    heirs: list[Value] = dataclasses.field(default_factory=list)
 
 
 class Aliases:
@@ -76,6 +79,9 @@ class Aliases:
         self.views: dict[Value, Node] = {}  # values that surely are views, with the node that makes them
         self.unknown = False
         self._users = _users(graph)
+        self._nodes, self._results = graph.nodes, graph.results
+        # for each loop, the carries whose arrays nobody else has: its trips may write to them
+        self.owned: dict[Node, frozenset[int]] = {}
         self._makers: dict[Operand, Node] = {out: node for node in graph.nodes for out in node.outputs}
         for param in graph.params:
             if in_memory(param.type):
@@ -101,7 +107,15 @@ class Aliases:
         mine = self.of(x)
         if mine.outside:
             return self.unknown or self.outside_written
-        return mine.written
+        seen, waiting = {id(mine)}, [mine]
+        while waiting:
+            one = waiting.pop()
+            if one.written:
+                return True
+            nearer = [self.of(x) for x in one.heirs]
+            waiting += [c for c in nearer if id(c) not in seen]
+            seen.update(map(id, nearer))
+        return False
 
     @property
     def outside_written(self) -> bool:
@@ -145,6 +159,7 @@ class Aliases:
             mine.origins += y_class.origins
             mine.outside |= y_class.outside
             mine.written |= y_class.written
+            mine.heirs += y_class.heirs
         mine.origins += extra
         if isinstance(y, Value) and y in self.parent and self._root(y) is not self._root(x):
             self.parent[self._root(y)] = self._root(x)
@@ -276,20 +291,29 @@ class Aliases:
         arms = [(arm, aliases_of(arm)) for arm in node.regions]
         for arm, inner in arms:
             self._inner_writes(arm, inner, node.inputs if skip else operands)
+        handed = self._handed_on(node, operands, skip)
         for k, out in enumerate(node.outputs):
             if in_memory(out.type):
                 ways = [(inner, arm.results[k]) for arm, inner in arms if not arm.diverges]
-                self._either(out, ways, operands, [arm.params[skip:] for arm, _ in arms if not arm.diverges])
+                params = [arm.params[skip:] for arm, _ in arms if not arm.diverges]
+                self._either(out, ways, operands, params, handed)
 
     def _either(
-        self, out: Value, ways: list[tuple[Aliases, Operand]], operands: object, params: object
+        self,
+        out: Value,
+        ways: list[tuple[Aliases, Operand]],
+        operands: Sequence[Operand],
+        params: list[tuple[Value, ...]],
+        handed: set[Operand],
     ) -> None:
         """A value that comes from one of several regions."""
         self._new(out, Class(1))
-        for (inner, result), names in zip(ways, params, strict=True):  # type: ignore[call-overload]
+        for (inner, result), names in zip(ways, params, strict=True):
             if isinstance(result, Value) and result in inner.parent:
-                for p, x in zip(names, operands, strict=True):  # type: ignore[call-overload]
-                    if inner.same(p, result):
+                for p, x in zip(names, operands, strict=True):
+                    if inner.same(p, result) and p is result and x in handed:
+                        self.of(x).heirs.append(out)
+                    elif inner.same(p, result):
                         self._join(out, x, extra=1)
                 found = inner.of(result)
                 if found.origins > 1 and not found.outside:
@@ -306,10 +330,15 @@ class Aliases:
         if len(node.regions) > 1:
             test = node.regions[0] if node.op == "while" else node.regions[1]
             self._inner_writes(test, aliases_of(test), node.inputs[first:])
+        self.owned[node] = owned = self._owned(node, body, inner)
         for k, out in enumerate(node.outputs):
             if not in_memory(out.type):
                 continue
             self._new(out, Class(1))
+            if k in owned:  # it may go on as any of them, where trips exchange them
+                for j in owned:
+                    self.of(node.inputs[first + j]).heirs.append(out)
+                continue
             self._join(out, node.inputs[first + k], extra=1)
             if not body.diverges:
                 result = body.results[k]
@@ -319,19 +348,62 @@ class Aliases:
         for k, out in enumerate(node.outputs[:count]):
             if (
                 in_memory(out.type)
+                and k not in owned
                 and body.params[first + k] in inner.parent
                 and inner.of(body.params[first + k]).written
             ):
                 self.of(out).written = True
 
-    def _inner_writes(self, region: Graph, inner: Aliases, operands: object) -> None:
+    def _handed_on(self, node: Node, operands: Sequence[Operand], skip: bool) -> set[Operand]:
+        """The operands of a branch that are not used after it, but perhaps as one of its results."""
+        found = {x for x in operands if self._given_away(node, x)}
+        for region in node.regions:
+            for p, x in zip(region.params[skip:], operands, strict=True):
+                if region.results.count(p) > 1:
+                    found.discard(x)
+        return found
+
+    def _owned(self, node: Node, body: Graph, inner: Aliases) -> frozenset[int]:
+        """The carries that begin as an array of their own, which nobody looks at later, and are one after
+        each trip, be it that of another such carry."""
+        first, count = int(node.op == "for"), node.attr("carries")
+        if body.diverges:
+            return frozenset()
+        found = {k for k in range(count) if self._given_away(node, node.inputs[first + k])}
+        own = {body.params[first + k]: k for k in range(count)}
+        while True:
+            bad = {k for k in found if not self._still_own(body, inner, k, found, own)}
+            if not bad:
+                return frozenset(found)
+            found -= bad
+
+    def _given_away(self, node: Node, x: Operand) -> bool:
+        """Whether an operand of a loop is all of an array that is not used any more."""
+        if not isinstance(x, Value) or not isinstance(x.type, ArrayType) or x not in self.parent:
+            return False
+        mine = self.of(x)
+        alike = {v for v in self.parent if self.same(v, x)}
+        later = self._nodes[self._nodes.index(node) + 1 :]
+        used = [i for n in (node, *later) for i in n.inputs if i in alike]
+        used += [r for r in self._results if r in alike]
+        return mine.origins == 1 and not mine.outside and len(used) == 1
+
+    def _still_own(self, body: Graph, inner: Aliases, k: int, found: set[int], own: dict[Value, int]) -> bool:
+        result = body.results[k]
+        if not isinstance(result, Value) or result not in inner.parent or inner.of(result).origins != 1:
+            return False
+        others = [r for j, r in enumerate(body.results) if j != k and isinstance(r, Value)]
+        params = [p for p in body.params if inner.same(p, result)]
+        return not any(inner.same(r, result) for r in others) and all(own.get(p) in found for p in params)
+
+    def _inner_writes(self, region: Graph, inner: Aliases, operands: Sequence[Operand]) -> None:
         self.unknown |= inner.unknown
         self._writes_constants |= inner._writes_constants
-        for x, written in zip(operands, inner.written_params, strict=True):  # type: ignore[call-overload]
+        for x, written in zip(operands, inner.written_params, strict=True):
             if written:
                 self._write(x)
         if inner.unknown:
-            for x in operands:  # type: ignore[attr-defined]
+            for x in operands:
                 if in_memory(x.type) and isinstance(x, Value) and x in self.parent:
                     self.of(x).outside = self.of(x).written = True
 

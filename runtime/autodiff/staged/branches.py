@@ -205,12 +205,13 @@ class _Branch:
     def _arguments(self, arm: Arm, first: list[Any], mine: list[Operand]) -> list[Operand]:
         """What the way back of an arm takes, in the region that is being recorded."""
         kept = iter(mine)
-        needed = [self._bound(next(kept), arm) if x is None else x for x in arm.outside]
+        plain = iter(arm.kept)
+        needed = [self._bound(next(kept), next(plain)) if x is None else x for x in arm.outside]
         return [self.trace.operand(x) for x in (*first, *needed)]
 
-    def _bound(self, value: Operand, arm: Arm) -> Operand:
-        """A value that was handed out by the arm that runs now."""
-        if not isinstance(value.type, MaybeUnbound):
+    def _bound(self, value: Operand, inside: Value) -> Operand:
+        """A value that was handed out by the arm that runs now; inside: what it was there."""
+        if not isinstance(value.type, MaybeUnbound) or isinstance(inside.type, MaybeUnbound):
             return value
         t = value.type.type
         made: Value | None = self.trace.emit("py.bound", [value, "a value of the other branch"], type=t)

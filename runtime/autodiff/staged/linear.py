@@ -82,13 +82,15 @@ class Linear:
         followed: Sequence[bool],
         *,
         buffered: Collection[Value] = (),
+        owned: Collection[Value] = (),
         frozen: Mapping[Value, Any] | None = None,
         ours: set[Node] | None = None,
         checkpoint: Any = None,
     ) -> None:
         """followed: which parameters are.  buffered: those whose cotangents are written in place by others,
-        too.  frozen: handles of copies of parameters that may change before the way back.  ours: collects
-        the nodes that are no part of the graph itself.  checkpoint: after how many trips loops keep their
+        too.  owned: those that nobody else has, which may be written to.  frozen: handles of copies of
+        parameters that may change before the way back.  ours: collects the nodes that are no part of the
+        graph itself.  checkpoint: after how many trips loops keep their
         carries, if only these (see `chunks`)."""
         self.checkpoint = checkpoint
         self.trace, self.graph = trace, graph
@@ -103,7 +105,7 @@ class Linear:
         self.handles: dict[Value, Any] = {}
         self.copies: dict[Value, Any] = {}
         self.dims = Dims(graph)
-        self.buffered = buffered_values(graph, self.varied, buffered)
+        self.buffered = buffered_values(graph, self.varied, buffered, owned)
 
     # ------------------------------------------------------------------ forward
     def forward(self) -> list[Operand]:
@@ -368,6 +370,7 @@ class Linear:
         followed: Sequence[bool],
         buffered: Collection[Value],
         frozen: Mapping[Value, Any],
+        owned: Collection[Value] = (),
     ) -> Linear:
         """A region of this graph, to be run in the trace's current region."""
         return Linear(
@@ -376,6 +379,7 @@ class Linear:
             args,
             followed,
             buffered=buffered,
+            owned=owned,
             frozen=frozen,
             ours=self.ours,
             checkpoint=self.checkpoint,
@@ -516,17 +520,19 @@ class Linear:
         return True
 
 
-def buffered_values(graph: Graph, varied: set[Value], given: Collection[Value]) -> set[Value]:
+def buffered_values(
+    graph: Graph, varied: set[Value], given: Collection[Value], owned: Collection[Value]
+) -> set[Value]:
     """The followed values in memory that is written to; their cotangents are written in place likewise.
 
-    given: parameters for whose cotangents there are arrays."""
+    given: parameters for whose cotangents there are arrays; owned: those that are nobody else's memory."""
     classes = aliases_of(graph)
     found = set(given)
     for x in varied:
         if not in_memory(x.type) or not isinstance(x.type, ArrayType):
             continue
         mine = classes.of(x)
-        owners = [p for p in given if classes.same(p, x)]
+        owners = [p for p in (*given, *owned) if classes.same(p, x)]
         if mine.outside and mine.origins == 1 and len(owners) == 1:
             found.update(v for v in (x,) if mine.written or v in given)
         elif mine.written:

@@ -122,7 +122,8 @@ class _Loop:
             captures = [linear.operand(x) for x in node.inputs[self.first + self.count :]]
             kept_ones = {self.body.params[i]: f for i, f in frozen.items() if f is not None}
             given = [*own, *carry, *captures]
-            inner = linear.inside(self.body, given, self.followed, in_place, kept_ones)
+            owned = [self._carry_params()[k] for k in linear.classes.owned.get(node, ())]
+            inner = linear.inside(self.body, given, self.followed, in_place, kept_ones, owned)
             results = linear.again(self.body, given) if self.again else inner.forward()
             with trace.region("back") as back:
                 if self.again:
