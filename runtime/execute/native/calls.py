@@ -29,6 +29,7 @@ from runtime.execute.native.kinds import (
     numpy_scalar,
     supported,
 )
+from runtime.execute.native.ranges import SIZE
 from runtime.execute.native.scalars import (
     UFUNCS,
     apply,
@@ -49,6 +50,7 @@ from runtime.execute.native.values import (
     Arr,
     Count,
     Listed,
+    Listing,
     Num,
     Rng,
     Static,
@@ -154,6 +156,8 @@ def _len(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     x = args[0]
     if isinstance(x, Arr) and x.dims:
         return dimension(x.dims[0])
+    if isinstance(x, Listing):
+        return one(PYTHON_INT, state.e.effect(f"load i64, ptr {x.length}"), span=(0, SIZE))
     if isinstance(x, Tup):
         return lift(len(x.items))
     raise Unlowered("len of this")

@@ -51,7 +51,7 @@ class _Pick:
         self.before: list[tuple[str, str]] = []
         self.after: list[tuple[str, str]] = []
         self.offset = "0"
-        e, parts, places = state.e, key_parts(key), []
+        e, parts, places = state.e, key_parts(key), list[int]()
         if len(parts) > len(a.dims) or any(isinstance(p, Static) for p in parts):
             raise Unlowered("a key of arrays and other things than slices and numbers")
         for axis, (size, stride) in enumerate(zip(a.dims, a.strides, strict=True)):
@@ -91,7 +91,7 @@ class _Pick:
         return (*(n for n, _ in self.before), *self.shape, *(n for n, _ in self.after))
 
     def each(self, other: Arr, visit: Visit) -> None:
-        """Visit what each group of indices picks, with the matching part of an array of the result's sizes."""
+        """Visit what each group of indices picks, with the matching part of an array of the result."""
         e, a, depth = self.state.e, self.array, len(self.before)
         kept = [*self.before, *self.after]
         own = [*other.strides[:depth], *other.strides[depth + len(self.shape) :]]

@@ -77,7 +77,9 @@ BOOL = Scalar(np.dtype(np.bool_))
 INT64 = Scalar(np.dtype(np.int64))
 FLOAT64 = Scalar(np.dtype(np.float64))
 WEAK = {"bool": PYTHON_BOOL, "int": PYTHON_INT, "float": PYTHON_FLOAT, "complex": PYTHON_COMPLEX}
-OF_PYTHON: dict[type, Scalar] = {bool: PYTHON_BOOL, int: PYTHON_INT, float: PYTHON_FLOAT, complex: PYTHON_COMPLEX}
+OF_PYTHON: dict[type, Scalar] = {
+    bool: PYTHON_BOOL, int: PYTHON_INT, float: PYTHON_FLOAT, complex: PYTHON_COMPLEX,
+}  # fmt: skip
 
 
 def numpy_scalar(dtype: np.dtype[Any]) -> Scalar:

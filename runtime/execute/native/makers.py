@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from runtime.execute.native import lists
 from runtime.execute.native.arrays import create, dense, fill, load, located, sizes, times
 from runtime.execute.native.calls import _copy, _dtype, _take
 from runtime.execute.native.elementwise import (
@@ -26,7 +27,7 @@ from runtime.execute.native.lines import Scattered
 from runtime.execute.native.ranges import SIZE
 from runtime.execute.native.scalars import index, stored
 from runtime.execute.native.state import State, numbers
-from runtime.execute.native.values import Arr, Lazy, Num, Static, Tup, Val, lift, one
+from runtime.execute.native.values import Arr, Lazy, Listing, Num, Static, Tup, Val, lift, one
 
 Handler = Callable[[State, list[Val], dict[str, Val]], Val]
 _SAMPLES: dict[str, Any] = {"b": True, "i": 1, "f": 1.0, "c": 1j}
@@ -39,6 +40,8 @@ def _display(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     source, dtype = given["object"], given.get("dtype")
     if is_array(source) and dtype is None:
         return _copy(state, [source], {}) if isinstance(source, Arr) else materialized(state, source)
+    if isinstance(source, Listing) and dtype is None:
+        return lists.as_array(state, source)
     if not isinstance(source, Tup) or not source.items:
         raise Unlowered("np.array of this")
     if any(map(is_array, source.items)):
@@ -127,11 +130,11 @@ def _arange(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     e = state.e
     options = dict(keywords)
     wanted = options.pop("dtype", None)
-    found = numbers(Tup(tuple(args)))
-    if options or not 1 <= len(found) <= 3 or any(len(x.members) != 1 for x in found):
+    asked = numbers(Tup(tuple(args)))
+    if options or not 1 <= len(asked) <= 3 or any(len(x.members) != 1 for x in asked):
         raise Unlowered("np.arange with these arguments")
-    start, stop = (found[0], found[1]) if len(found) > 1 else (one(PYTHON_INT, "0", 0), found[0])
-    step = found[2] if len(found) == 3 else one(PYTHON_INT, "1", 1)
+    start, stop = (asked[0], asked[1]) if len(asked) > 1 else (one(PYTHON_INT, "0", 0), asked[0])
+    step = asked[2] if len(asked) == 3 else one(PYTHON_INT, "1", 1)
     if any(x.scalar.kind not in "i" or x.scalar.bits != 64 for x in (start, stop, step)):
         raise Unlowered("np.arange of other numbers than integers")
     if not isinstance(step.const, int) or step.const <= 0:

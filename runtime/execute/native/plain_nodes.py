@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from runtime.boxes import UnboundMarker
-from runtime.execute.native import elementwise, gathers, reductions
+from runtime.execute.native import elementwise, gathers, lists, reductions
 from runtime.execute.native.arrays import get_item as item_of
 from runtime.execute.native.arrays import located
 from runtime.execute.native.arrays import set_item as put_item
@@ -19,7 +19,7 @@ from runtime.execute.native.handlers import HANDLERS
 from runtime.execute.native.kinds import PYTHON_BOOL, Unlowered
 from runtime.execute.native.scalars import UFUNCS, binary, truth, unary
 from runtime.execute.native.state import State
-from runtime.execute.native.values import Arr, Cut, Maybe, Num, Static, Tup, Val, one
+from runtime.execute.native.values import Arr, Cut, Listing, Maybe, Method, Num, Static, Tup, Val, one
 from runtime.execute.native.waiting import IN_PLACE, UNARY, along_lines
 from runtime.execute.native.waiting import elementwise as is_elementwise
 from runtime.execute.native.waiting import reduction as is_reduction
@@ -85,6 +85,9 @@ def function(state: State, node: Node, op: str, args: list[Val], keywords: dict[
         return elementwise.copied(state, args[0])
     if op.startswith("np.") or (op == "nd.copy" and not keywords):
         return numpy_call(state, op[3:], args, keywords)
+    if op == "py.call" and isinstance(args[0], Method) and not keywords and not node.attr("starred"):
+        made = lists.called(state, args[0], args[1:])
+        return Static(None) if made is None else made
     if op == "py.call" and isinstance(args[0], Static) and not node.attr("starred"):
         return call(state, args[0].value, args[1:], keywords)
     return python_value(state, node, args)
@@ -93,6 +96,10 @@ def function(state: State, node: Node, op: str, args: list[Val], keywords: dict[
 def python_value(state: State, node: Node, args: list[Val]) -> Val:
     """The result of a node that makes or reads Python values."""
     op = node.op
+    if op == "py.list" and not node.attr("starred"):
+        return lists.made(state, args)
+    if op == "py.getattr" and isinstance(args[0], Listing) and isinstance(args[1], Static):
+        return lists.method(args[0], str(args[1].value))
     if op == "py.tuple" and not node.attr("starred"):
         return Tup(tuple(args))
     if op == "py.slice":
@@ -138,6 +145,8 @@ def get_item(state: State, container: Val, key: Val) -> Val:
         return gathers.get(state, container, key)
     if isinstance(container, Arr):
         return item_of(state, container, key)
+    if isinstance(container, Listing):
+        return lists.get_item(state, container, key)
     if isinstance(container, Tup) and isinstance(key, Num) and type(key.const) is int:
         if -len(container.items) <= key.const < len(container.items):
             return container.items[key.const]

@@ -147,6 +147,28 @@ class Listed:
     array: Arr
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Listing:
+    """A list of numbers of one kind, which is known from the first that is put in.
+
+    length, room, data: cells on the stack.  place: the slot of `%owned` that holds its memory.
+    """
+
+    length: str
+    room: str
+    data: str
+    place: int
+    kinds: list[Scalar] = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass(frozen=True)
+class Method:
+    """A bound method of a list."""
+
+    of: Listing
+    name: str
+
+
 @dataclasses.dataclass(frozen=True)
 class Count:
     """The counter of `enumerate`: as long as anything."""
@@ -178,7 +200,7 @@ class Cut:
     step: Num | None
 
 
-Val = Union[Num, Arr, Tup, Rng, Zip, Listed, Count, Static, Cut, Maybe, Lazy]
+Val = Union[Num, Arr, Tup, Rng, Zip, Listed, Listing, Method, Count, Static, Cut, Maybe, Lazy]
 
 
 def lift(value: Any) -> Val:
