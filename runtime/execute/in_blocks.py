@@ -177,25 +177,27 @@ class Blocks:
             return None
         if dense:
             lines: list[Array] | None = [array.reshape(-1) for array in arrays]
-            pitch = 0
+            steps: tuple[int, ...] = ()
         else:
-            lines, pitch = _windows(arrays) if self.gaps and room is not None else (None, 0)
+            lines, steps = _windows(arrays) if self.gaps and room is not None else (None, ())
         if lines is None:
             return None
         given = list(operands)
         for k, line in zip(self.arrays, lines, strict=True):
             given[k] = line
         made = Room() if room is None else room
-        ends = self._results(made, shape, pitch, lines[0].size, room is not None)
+        ends = self._results(made, shape, steps, lines[0].size, room is not None)
         self._blocks(made, given, ends, lines[0].size, room is not None)
         if room is not None:
             made.operands = operands
             made.layouts = [(array.shape, array.strides) for array in arrays]
         return made
 
-    def _results(self, room: Room, shape: tuple[int, ...], pitch: int, size: int, kept: bool) -> list[Array]:
+    def _results(
+        self, room: Room, shape: tuple[int, ...], steps: tuple[int, ...], size: int, kept: bool
+    ) -> list[Array]:
         """Make the arrays of the results; as lines of elements."""
-        form = (shape, pitch)
+        form = (shape, steps)
         if kept and room.form == form:
             return room.ends
         room.form, room.results, room.ends = form, [], []
@@ -203,9 +205,10 @@ class Blocks:
             if not kept or kind == "turn":  # the last one leaves the plan: an array as NumPy makes them
                 result = np.empty(shape, dtype)
                 end = result.reshape(-1)
-            elif pitch:
-                whole = aligned(shape[0] * pitch, dtype)
-                result, end = whole.reshape(shape[0], pitch)[:, : shape[1]], whole[:size]
+            elif steps:
+                end = aligned(size, dtype)
+                strides = [n * dtype.itemsize for n in steps]
+                result = np.ndarray(shape, dtype, end, 0, strides)
             else:
                 end = aligned(size, dtype)
                 result = end.reshape(shape)
@@ -241,28 +244,29 @@ class Blocks:
         return [aligned(size, dtype) for dtype in self.scratch]
 
 
-def _windows(arrays: list[Array]) -> tuple[list[Array] | None, int]:
+def _windows(arrays: list[Array]) -> tuple[list[Array] | None, tuple[int, ...]]:
     """Windows of one form in larger arrays, each as the line of elements from its first to its last one, what
-    lies between its rows included; and how many elements apart the rows are."""
+    lies between its rows included; and how many elements apart neighbours are along each axis."""
     first = arrays[0]
     strides, item = first.strides, first.itemsize
-    if first.ndim != 2 or strides[1] != item or strides[0] % item or 0 in first.shape:
-        return None, 0
-    rows, columns = first.shape
-    pitch = strides[0] // item
-    if not columns <= pitch <= columns + columns // 4:
-        return None, 0
-    size = (rows - 1) * pitch + columns
+    if first.ndim < 2 or strides[-1] != item or 0 in first.shape or any(n % item for n in strides):
+        return None, ()
+    steps = tuple(n // item for n in strides)
+    if any(steps[k] < steps[k + 1] * first.shape[k + 1] for k in range(first.ndim - 1)):
+        return None, ()
+    size = 1 + sum((n - 1) * step for n, step in zip(first.shape, steps, strict=True))
+    if size > first.size + first.size // 4:
+        return None, ()
     lines: list[Array] = []
     for array in arrays:
         base = array.base
         if array.strides != strides or type(base) is not np.ndarray or base.dtype != array.dtype:
-            return None, 0
+            return None, ()
         if not base.flags.c_contiguous:
-            return None, 0
+            return None, ()
         offset = array.__array_interface__["data"][0] - base.__array_interface__["data"][0]
         start = offset // item
         if offset % item or start < 0 or start + size > base.size:
-            return None, 0
+            return None, ()
         lines.append(base.reshape(-1)[start : start + size])
-    return lines, pitch
+    return lines, steps
