@@ -75,7 +75,8 @@ class _Displays(Rewriter):
             plain = plain and _is_plain(value)
 
     def visit_Call(self, node: Any) -> Any:
-        self.look_behind([*node.args, *(keyword.value for keyword in node.keywords)])
+        if len(node.args) > 1:  # Python takes a star that stands alone apart last of all
+            self.look_behind([*node.args, *(keyword.value for keyword in node.keywords)])
         func = node.func
         operator = (
             func.attr

@@ -92,8 +92,24 @@ def call(function: Callable, *args: Any, **kwargs: Any) -> Any:
     return function(*args, **kwargs)
 
 
-def python(function: Callable, *args: Any) -> Any:
-    return function(*args)
+def keywords(mapping: Any) -> Any:
+    return mapping
+
+
+def spread(value: Any, of_set: bool = False) -> tuple:
+    return (*value,)
+
+
+def item(x: Any, index: Any) -> Any:
+    return x[index]
+
+
+def part(x: Any, start: Any, stop: Any, step: Any) -> Any:
+    return x[start:stop:step]
+
+
+def python(function: Callable, why: str = "") -> Any:
+    return function()
 
 
 def import_(name: str, whole: bool = False) -> Any:
