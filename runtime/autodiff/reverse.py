@@ -34,6 +34,9 @@ from runtime.ir.opdef import OpDef
 from runtime.ops.adjoint import ZERO, Rule, fit, is_basic
 
 
+PLAIN = frozenset({float, np.float64, np.float32, np.ndarray, int, complex})  # surely not followed
+
+
 class Node:
     """One op that was applied.  count: outputs, None for a single one that isn't in a sequence."""
 
@@ -47,7 +50,9 @@ class Node:
         self.span: Span | None = None
         self.row, self.result, self.args, self.kwargs, self.inputs = row, result, args, kwargs, inputs
         # Whether no level follows what the rules look at, so that they can be called directly.
-        self.bare = not has_active(args) and not has_active(result) and not has_active(kwargs)
+        self.bare = (
+            type(result) in PLAIN and not kwargs and PLAIN.issuperset(map(type, args))
+        ) or not (has_active(args) or has_active(result) or has_active(kwargs))
 
     def __lt__(self, other: Node) -> bool:
         return self.number > other.number  # the latest comes out of a heap first
@@ -116,6 +121,9 @@ class Slot:
             self.ct, self.owned = ct, owned
         elif self.owned and type(self.ct) is type(ct) is np.ndarray and self.ct.dtype == ct.dtype:
             self.ct += ct
+        elif type(self.ct) in PLAIN and type(ct) in PLAIN:
+            self.ct = self.ct + ct
+            self.owned = type(self.ct) is np.ndarray and self.ct.ndim > 0
         else:
             self.ct, self.owned = add(self.ct, ct), type(bare(ct)) is np.ndarray and np.ndim(bare(ct)) > 0
 
