@@ -9,6 +9,7 @@ import inspect
 import os
 import pickle
 import sys
+import textwrap
 import threading
 import traceback
 import types
@@ -200,6 +201,40 @@ def test_guards_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not reaches_python(g, X)
     monkeypatch.setitem(globals(), "library", types.SimpleNamespace(tanh=np.cos))
     assert same(g(X), uses_library(X)) and same(uses_library(X), np.cos(X))
+
+
+def test_every_way_to_write_a_global_is_noticed() -> None:
+    module = types.ModuleType("settings_of_somebody")
+    text = """
+        rate = 1.0
+        def set_global(value):
+            global rate
+            rate = value
+        """
+    exec(textwrap.dedent(text), vars(module))
+
+    def set_attribute(value: float) -> None:
+        module.rate = value  # type: ignore[attr-defined]
+
+    def inner(x: Any) -> Any:
+        return x * module.rate
+
+    vars(module)["inner"] = inner
+    ways: list[Callable[[float], Any]] = [
+        module.set_global,
+        set_attribute,
+        functools.partial(setattr, module, "rate"),
+        functools.partial(vars(module).__setitem__, "rate"),
+        lambda value: vars(module).update(rate=value),
+        lambda value: (vars(module).pop("rate"), vars(module).setdefault("rate", value)),
+    ]
+    for k, way in enumerate(ways):
+        for value in range(60):  # Python has made of it what it makes of hot code
+            way(float(value))
+        f = warmed(ag.function(inner), X)
+        assert not reaches_python(f, X)
+        way(100.0 + k)
+        assert same(f(X), X * (100.0 + k))
 
 
 def test_changed_code_closures_defaults_and_classes() -> None:
