@@ -117,9 +117,10 @@ def _derivative(
     if active() is not None:
         eager = f if isinstance(f, Traced) else _eager(f, argnums, has_aux, with_value)
         return _Derivative(f, eager, argnums, has_aux, with_value, None, every)
-    key = (id(f), argnums if isinstance(argnums, int) else tuple(argnums), has_aux, with_value, every)
+    named = (id(f.__self__), id(f.__func__)) if isinstance(f, types.MethodType) else id(f)
+    key = (named, argnums if isinstance(argnums, int) else tuple(argnums), has_aux, with_value, every)
     known = _lately.get(key)
-    if known is None or known.f is not f:
+    if known is None or not (known.f is f or isinstance(f, types.MethodType) and known.f == f):
         eager = _eager(f, argnums, has_aux, with_value)
         compiler = None if _often_remade(f) else _compiled
         known = _Derivative(f, eager, argnums, has_aux, with_value, compiler, every)

@@ -33,7 +33,6 @@ from runtime.errors import Span
 from runtime.ir.opdef import OpDef
 from runtime.ops.adjoint import ZERO, Rule, fit, is_basic
 
-
 PLAIN = frozenset({float, np.float64, np.float32, np.ndarray, int, complex})  # surely not followed
 
 
@@ -50,9 +49,9 @@ class Node:
         self.span: Span | None = None
         self.row, self.result, self.args, self.kwargs, self.inputs = row, result, args, kwargs, inputs
         # Whether no level follows what the rules look at, so that they can be called directly.
-        self.bare = (
-            type(result) in PLAIN and not kwargs and PLAIN.issuperset(map(type, args))
-        ) or not (has_active(args) or has_active(result) or has_active(kwargs))
+        self.bare = (type(result) in PLAIN and not kwargs and PLAIN.issuperset(map(type, args))) or not (
+            has_active(args) or has_active(result) or has_active(kwargs)
+        )
 
     def __lt__(self, other: Node) -> bool:
         return self.number > other.number  # the latest comes out of a heap first

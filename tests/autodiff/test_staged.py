@@ -472,3 +472,24 @@ def test_a_function_made_again_and_again_stays_on_the_tape() -> None:
 def test_the_same_derivative_is_found_again() -> None:
     assert ag.grad(relaxed) is ag.grad(relaxed)
     assert ag.grad(relaxed) is not ag.grad(relaxed, argnums=(0,))
+
+
+class Model:
+    def __init__(self) -> None:
+        self.w, self.k = np.array([1.0, 2.0]), 2.0
+
+    def loss(self, x: Any) -> Any:
+        return np.sum((x - self.w) ** 2) * self.k
+
+
+def test_methods_are_staged_and_see_what_their_object_holds() -> None:
+    model, x = Model(), np.zeros(2)
+    assert ag.grad(model.loss) is ag.grad(model.loss)
+    gradient = ag.grad(model.loss)
+    np.testing.assert_array_equal(gradient(x), [-4.0, -8.0])
+    assert gradient.traces[-1].concrete is not None
+    model.k = 3.0
+    model.w[0] = 0.0
+    np.testing.assert_array_equal(gradient(x), [0.0, -12.0])
+    model.w = np.array([1.0, 1.0])
+    np.testing.assert_array_equal(gradient(x), [-6.0, -6.0])

@@ -26,6 +26,7 @@ from runtime.function.signature import Binder, Bound, Signature
 from runtime.ir.graph import Const, Graph, Operand
 from runtime.trace.byhand import closed
 from runtime.trace.core import Diverged, Trace, active
+from runtime.trace.record import Path
 from runtime.trace.values import Traced
 from runtime.types import WEAK_OF, StaticType, TupleType, Type
 
@@ -127,6 +128,11 @@ class Derivative:
         f: Any = self.f
         if isinstance(f, types.FunctionType) and not trace.is_generated(f):
             f = trace.constant(f)
+        elif isinstance(f, types.MethodType):
+            inside = f.__func__
+            inside = inside.python_function if isinstance(inside, PolymorphicFunction) else inside
+            if isinstance(inside, types.FunctionType):
+                f = OfObject(trace, f.__self__, inside)
         value, aux, grads = value_and_grad(
             trace, f, self.argnums, self.has_aux, args, kwargs, self.checkpoint_every
         )
@@ -184,6 +190,20 @@ class Derivative:
 
     def __repr__(self) -> str:
         return f"<{'value and ' if self.with_value else ''}gradient of {_name(self.f)}>"
+
+
+class OfObject:
+    """A method of an object from outside, as a function of its other arguments; `runs_on_trace_values`."""
+
+    runs_on_trace_values = True
+
+    def __init__(self, trace: Trace, owner: Any, function: types.FunctionType) -> None:
+        self.trace, self.function = trace, trace.constant(function)
+        self.owner = owner if isinstance(owner, Traced) else trace.lift(owner, Path((owner,), (), "self"))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The call, traced into."""
+        return self.trace.protocol.call(self.function, (self.owner, *args), kwargs)
 
 
 class Flat:
@@ -265,4 +285,4 @@ def first_line(error: BaseException) -> str:
 def _name(f: Any) -> str:
     if isinstance(f, Traced):
         f = f._facts.example
-    return str(getattr(f, "__name__", None) or repr(f))
+    return str(getattr(f, "__name__", None) or "a function")
