@@ -27,7 +27,7 @@ def made(state: State, items: Sequence[Val]) -> Listing:
     for cell, t in zip(cells, ("i64 0", "i64 0", "ptr null"), strict=True):
         e.prologue.append(f"store {t}, ptr {cell}")
     state.owned += 1
-    found = Listing(*cells, place=state.owned - 1)
+    found = Listing(cells[0], cells[1], cells[2], state.owned - 1)
     e.line(f"store i64 0, ptr {found.length}")
     for item in items:
         append(state, found, item)

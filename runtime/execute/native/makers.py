@@ -140,8 +140,8 @@ def _arange(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     if not isinstance(step.const, int) or step.const <= 0:
         raise Unlowered("np.arange with this step")
     first, last = index(e, start), index(e, stop)
-    for x, text in ((start, first), (stop, last)):
-        if x.const is None:  # far from where the sizes would not be exact
+    for end, text in ((start, first), (stop, last)):
+        if end.const is None:  # far from where the sizes would not be exact
             e.bail_if(e.op(f"icmp ugt i64 {e.op(f'add i64 {text}, {1 << 40}')}, {1 << 41}"))
     if start.const is not None and stop.const is not None:
         count = str(len(range(start.const, stop.const, step.const)))
@@ -198,17 +198,17 @@ def _reshape(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     for n in x.dims:
         total = times(e, total, n)
     known, dims, open_axis = "1", [], None
-    for k, n in enumerate(wanted):
-        if n.const is None:
-            text = index(e, n)
+    for k, asked in enumerate(wanted):
+        if asked.const is None:
+            text = index(e, asked)
             e.bail_if(e.op(f"icmp slt i64 {text}, 0"))
-        elif n.const == -1 and open_axis is None:
+        elif asked.const == -1 and open_axis is None:
             open_axis = k
             text = ""
-        elif n.const < 0:
+        elif asked.const < 0:
             raise Unlowered("a negative size")
         else:
-            text = str(int(n.const))
+            text = str(int(asked.const))
         dims.append(text)
         known = times(e, known, text) if text else known
     if open_axis is not None:

@@ -121,7 +121,8 @@ def counters(a, n):  # type: ignore[no-untyped-def]
 
 
 CASES: list[tuple[Callable[..., Any], int]] = [
-    (leap, 2), (swap, 2), (same, 1), (nested, 1), (nested2, 1), (early, 1), (hist, 1), (grow, 1), (again, 1), (counters, 1),
+    (leap, 2), (swap, 2), (same, 1), (nested, 1), (nested2, 1), (early, 1), (hist, 1), (grow, 1),
+    (again, 1), (counters, 1),
 ]  # fmt: skip
 
 
