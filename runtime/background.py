@@ -15,6 +15,7 @@ import weakref
 from collections.abc import Callable
 
 WAITING, RUNNING, DONE = range(3)
+NAME = "autograph-background"
 
 
 class Job:
@@ -46,7 +47,7 @@ class Job:
             start, _STATE.running = not _STATE.running, True
         if start:
             try:
-                threading.Thread(target=_work_off, name="autograph-background", daemon=False).start()
+                threading.Thread(target=_work_off, name=NAME, daemon=False).start()
             except RuntimeError:  # no more threads, or the interpreter is ending
                 with _STATE.lock:
                     _STATE.queue.clear()
@@ -99,6 +100,15 @@ class _State:
 
 _STATE = _State()
 os.register_at_fork(after_in_child=_STATE.after_fork)
+
+
+def here() -> bool:
+    """Whether this is the thread that does what can wait.
+
+    Nothing may be parsed in it: in Python 3.11 two threads that parse Python at a time, one of which is
+    interrupted by the garbage collector, can end in a SystemError, in the user's thread, too.
+    """
+    return threading.current_thread().name == NAME
 
 
 def ending() -> bool:
