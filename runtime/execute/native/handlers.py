@@ -29,4 +29,5 @@ HANDLERS: dict[str, Handler] = {
     "np.matmul": _plain(linear.matmul),
     "np.dot": _plain(linear.dot),
     "nd.dot": _plain(linear.dot),
+    "np.linalg.norm": _plain(linear.norm),
 }

@@ -6,11 +6,13 @@ that NumPy would hand to it, so it takes the same way inside and the result is N
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
 
-from runtime.execute.native.arrays import create, load, plus, times
+from runtime.execute.native.arrays import create, dense, load, plus, times
+from runtime.execute.native.calls import numpy_call
 from runtime.execute.native.elementwise import as_lazy, is_array, kind_of, materialized
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.kinds import Scalar, Unlowered
@@ -39,6 +41,22 @@ def dot(state: State, args: Sequence[Val]) -> Val:
         if item not in (x.strides[-1], x.strides[0]):
             raise Unlowered("np.dot of arrays that are not stored side by side")
     return product(state, a, b, kind)
+
+
+def norm(state: State, args: Sequence[Val]) -> Val:
+    """`np.linalg.norm(x)` of floats in C order: the root of the product of all elements with themselves."""
+    x = args[0] if len(args) == 1 else None
+    if (
+        not isinstance(x, Arr)
+        or x.element.kind != "f"
+        or x.strides != dense(state.e, x.dims, x.dtype.itemsize)
+    ):
+        raise Unlowered("np.linalg.norm of this")
+    count = "1"
+    for n in x.dims:
+        count = times(state.e, count, n)
+    flat = dataclasses.replace(x, dims=(count,), strides=(str(x.dtype.itemsize),), handle=None)
+    return numpy_call(state, "sqrt", [dot(state, (flat, flat))], {})
 
 
 def operands(state: State, args: Sequence[Val]) -> tuple[Arr, Arr, Scalar]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from runtime.execute.native import lists
-from runtime.execute.native.arrays import create, dense, fill, load, located, sizes, times
+from runtime.execute.native.arrays import copied, create, dense, fill, load, located, sizes, times
 from runtime.execute.native.calls import _copy, _dtype, _take
 from runtime.execute.native.elementwise import (
     assigned,
@@ -332,7 +332,20 @@ def _less(e: Emitter, kind: Scalar, x: str, y: str) -> str:
     return e.either(e.op(f"fcmp olt {kind.llvm} {x}, {y}"), last)
 
 
+def _contiguous(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+    """`np.ascontiguousarray(x)`: x itself where it is in C order, else a copy."""
+    if len(args) != 1 or keywords or not isinstance(args[0], Arr) or not args[0].dims:
+        raise Unlowered("np.ascontiguousarray of this")
+    x = args[0]
+    if x.strides == dense(state.e, x.dims, x.dtype.itemsize):
+        return x
+    if not all(n.isdigit() and int(n) > 1 for n in x.dims) or not all(n.isdigit() for n in x.strides):
+        raise Unlowered("np.ascontiguousarray of an array that may be in C order or not")
+    return copied(state, x)
+
+
 HANDLERS: dict[str, Handler] = {
+    "np.ascontiguousarray": _contiguous,
     "np.searchsorted": _search,
     "nd.searchsorted": _search,
     "np.array": _display,

@@ -86,6 +86,10 @@ GET: list[tuple[str, Callable[..., Any], tuple[Any, ...]]] = [
     ("ravel", lambda x: x.ravel() * 2.0, (M,)),
     ("transpose axes", lambda x: x.transpose(1, 0, 2) * 2.0, (T,)),
     ("concatenate", lambda x, y: np.concatenate((x, y, x)), (X, M[0])),
+    ("norm", lambda x: np.linalg.norm(x) * 2.0, (X,)),
+    ("norm of a matrix", lambda x: np.linalg.norm(x) * 2, (M.astype("f"),)),
+    ("norm of a view", lambda x: np.linalg.norm(x[:, 0]) + np.linalg.norm(x[1]), (M,)),
+    ("contiguous", lambda x: np.ascontiguousarray(x.T) + np.ascontiguousarray(x).T, (M,)),
     ("stack", lambda x: np.stack((x, x + 1.0)), (X,)),
 ]
 SORTED = np.sort(R.random(12))
