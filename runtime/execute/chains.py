@@ -18,7 +18,7 @@ from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.opdef import OpDef
 from runtime.ir.walk import inline, map_regions
 from runtime.ops.operators import BINARY, UNARY
-from runtime.passes.facts import IN_PLACE, makes_new, silent
+from runtime.passes.facts import IN_PLACE, gives_view, makes_new, silent
 from runtime.passes.rewrite import exchanged, users, with_nodes
 from runtime.types import ArrayType, WeakType, static_or_weak
 
@@ -216,13 +216,21 @@ class _Run:
         kinds = tuple("turn" if out in self.handed else _kind(graph, out, self.table) for out in outputs) or (
             "loose",
         )
-        least = self._least(size, kinds, len(inside))
+        least = self._least(size, kinds, len(inside) - 2 * self._dying(graph, operands, inside))
         if least is None:
             return None
         store = None if last is None else operands.index(cast(Value, last.inputs[0]))
         chain = Chain(arrays, kinds, None if size is not None else (arrays[0], least), store)
         attrs = (("chain", chain),)
         return Node(BLOCKS, tuple(operands), tuple(outputs), (), attrs, (region,), self.nodes[0].span)
+
+    def _dying(self, graph: Graph, operands: Sequence[Value], inside: set[Node]) -> int:
+        """How many arrays nobody needs after the chain: plain expressions would compute in their memory."""
+        made = {out for node in graph.nodes if not gives_view(node) for out in node.outputs}
+        return sum(
+            x in made and whole(x.type) and all(user in inside for user, _ in users(graph, x))
+            for x in operands
+        )
 
     def _least(self, size: int | None, kinds: tuple[str, ...], steps: int) -> int | None:
         """The least number of elements for which the chain pays; None where it doesn't at all."""

@@ -21,6 +21,7 @@ BLOCK = 16384  # elements
 WHOLE = 1 << 20  # bytes of scratch memory up to which all is one block
 LEAST_WORK = 750_000  # elements times steps, below which a call of this costs more than it saves
 LEAST_WORK_KEPT = 500_000  # the same in a loop, where memory is kept from trip to trip
+LEAST_CUT_WORK = 300_000  # the same where each trip brings other arrays, which have to be cut anew
 LEAST_WINDOW_WORK = 10_000  # the same for windows, which are slow in plain expressions
 SPARE = 2  # sets of scratch memory kept for later calls
 _LINE = 64  # bytes of a cache line
@@ -31,6 +32,7 @@ class Room:
     """What one place in a plan keeps from trip to trip: its memory, and the pieces that it was cut into."""
 
     __slots__ = (
+        "cuts",
         "blocks",
         "ends",
         "form",
@@ -46,6 +48,7 @@ class Room:
     def __init__(self) -> None:
         self.operands: tuple[Any, ...] = ()
         self.refused = False
+        self.cuts = 0
         self.other: Room | None = None  # where results take turns
         self.turn = False
         self.layouts: list[Any] = []
@@ -166,6 +169,10 @@ class Blocks:
         arrays = [operands[k] for k in self.arrays]
         shape, size = arrays[0].shape, arrays[0].size
         work = size * self.steps
+        if room is not None:
+            room.cuts += 1
+            if room.cuts > 1 and work < LEAST_CUT_WORK:
+                return None
         if work < LEAST_WINDOW_WORK:
             return None
         dense = True

@@ -18,13 +18,13 @@ from runtime.errors import Span
 from runtime.execute.blocks import WAITING, WIDTH, Line, Scope
 from runtime.execute.calls import template_of
 from runtime.execute.chained import Chained
-from runtime.execute.chains import with_blocks
+from runtime.execute.chains import ufunc_of, with_blocks
 from runtime.execute.constants import Constants, slice_expression
 from runtime.execute.dataflow import Flow
 from runtime.execute.expression import ATOM, Expr, Mark, Slot, Template, variable
 from runtime.execute.names import PlanNames
 from runtime.execute.plan import PlanSource
-from runtime.ir.graph import Graph, Node, Value
+from runtime.ir.graph import Graph, Node, Operand, Value
 from runtime.ir.opdef import OpDef
 from runtime.ops.table import OPS
 from runtime.types import ArrayType
@@ -105,6 +105,8 @@ class _Printer(Chained):
         self.rooms: list[str] = []
         self.made: list[str] = []
         self.depth = 0
+        self.spent: set[Value] = set()  # values whose expression reads a large array for the last time
+        self.heavy: set[Value] = set()  # values whose expression makes a large array in memory of its own
 
     def function(self, graph: Graph) -> list[str]:
         """Print the body of the graph; the names of its parameters."""
@@ -155,11 +157,11 @@ class _Printer(Chained):
             and len(node.outputs) == 1
             and counts.get(node.outputs[0], 0) == 1
             and node.outputs[0] not in scope.info.nested
-            and not self.frees(scope, node)
         )
         operands = dict(enumerate(node.inputs))
         order = template.order
-        named = [k for k in order if k in template.named or self.strays(scope, node, k)]
+        crowded = self.crowded(scope, node)
+        named = [k for k in order if k in template.named or k in crowded or self.strays(scope, node, k)]
         free = self.flow.free(node)
         found = self.consume(scope, operands, order, named=named, now=not (waits or free), room=WIDTH)
         for k in objects(node, template):
@@ -180,19 +182,25 @@ class _Printer(Chained):
         else:
             self.unpack(scope, node, expr)
 
-    def frees(self, scope: Scope, node: Node) -> bool:
-        """Whether a large array in a variable is needed no more after it: it should go before others come."""
-        for x in node.inputs:
-            if (
-                isinstance(x, Value)
-                and scope.info.last.get(x) == scope.position
-                and x not in scope.graph.params
-            ):
-                known = x in scope.env and x not in scope.pending
-                if known and isinstance(x.type, ArrayType) and None not in (x.type.shape or (None,)):
-                    if math.prod(n or 0 for n in x.type.shape or ()) * x.type.dtype.itemsize >= LARGE:
-                        return True
-        return False
+    def crowded(self, scope: Scope, node: Node) -> list[int]:
+        """Waiting operands that hold on to a large array while another operand makes one: they go first."""
+        mine = [k for k, x in enumerate(node.inputs) if isinstance(x, Value) and x in scope.pending]
+        spent = [k for k in mine if node.inputs[k] in self.spent]
+        found = [k for k in spent if any(j != k and node.inputs[j] in self.heavy for j in mine)]
+        if len(node.outputs) == 1 and _large(node.outputs[0]):
+            (out,) = node.outputs
+            if ufunc_of(node, self.flow.table) is None or any(node.inputs[k] in self.heavy for k in mine):
+                self.heavy.add(out)
+            if spent or any(self.ends(scope, x) for x in node.inputs):
+                self.spent.add(out)
+        return found
+
+    @staticmethod
+    def ends(scope: Scope, x: Operand) -> bool:
+        """Whether the operand is a large array in a variable that nobody needs after the current node."""
+        if not isinstance(x, Value) or x in scope.pending or x not in scope.env or x in scope.graph.params:
+            return False
+        return _large(x) and scope.info.last.get(x) == scope.position
 
     def guess_name(self, scope: Scope, node: Node) -> None:
         """Call an unnamed value as the user's line does, if that assigns one name and this node ends it."""
@@ -239,6 +247,14 @@ class _Printer(Chained):
         self.emit([template.fill(found, node.span, True)], node.span)
         for out in node.outputs:
             scope.env[out] = expr
+
+
+def _large(value: Value) -> bool:
+    """Whether the value is known to be a large array."""
+    t = value.type
+    if not isinstance(t, ArrayType) or t.scalar or t.shape is None or None in t.shape:
+        return False
+    return math.prod(n or 0 for n in t.shape) * t.dtype.itemsize >= LARGE
 
 
 def objects(node: Node, template: Template) -> Iterator[int]:

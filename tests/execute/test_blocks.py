@@ -44,6 +44,7 @@ def shrink(put: Callable[[Any, str, Any], None]) -> None:
     put(chains, "LEAST_STEPS", 3)
     put(in_blocks, "LEAST_WORK", 0)
     put(in_blocks, "LEAST_WORK_KEPT", 0)
+    put(in_blocks, "LEAST_CUT_WORK", 0)
     put(in_blocks, "LEAST_WINDOW_WORK", 0)
     put(in_blocks, "WHOLE", 0)
     put(in_blocks, "BLOCK", 5)
