@@ -100,6 +100,7 @@ class Emitter:
         self.along = ""
         self.mask = self.last = ""
         self.helpers: dict[str, str] = {}
+        self.stacked = 0  # bytes on the stack that parts of arrays lie in
         self._count = 0
 
     def reachable(self) -> bool:

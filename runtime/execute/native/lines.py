@@ -26,6 +26,7 @@ from runtime.execute.native.values import Arr, Lazy, Num, Part, one
 LONG = 64  # elements of a line from which on it is worth beginning where vectors lie well
 TILE = 512  # elements that a ufunc's own loop works on at once
 ON_STACK = 1 << 14  # bytes of a row that may lie on the stack
+STACK = 1 << 18  # and of all rows and tiles together
 Element = Callable[[Sequence[str]], Num]
 Put = Callable[[list[str], Num], None]
 
@@ -334,7 +335,9 @@ class Room:
         e, bytes_each = state.e, self.kind.dtype.itemsize
         if self.at:
             return
-        if self.size.isdigit() and int(self.size) * bytes_each <= ON_STACK:
+        total = int(self.size) * bytes_each if self.size.isdigit() else STACK + 1
+        if total <= ON_STACK and e.stacked + total <= STACK:
+            e.stacked += total
             self.at = e.name()
             e.prologue.append(
                 f"{self.at} = alloca [{max(int(self.size), 1)} x {memory(self.kind)}], align 64"
