@@ -174,8 +174,6 @@ class ConcreteFunction:
             return executor.NativeFunction(self.optimised, lambda: self.run_plan), ""
         except kinds.Unlowered as reason:
             whole = str(reason)
-        if background.here():  # parts need another plan, which is parsed
-            raise kinds.Unlowered(f"{whole}; parts of it are native where calls wait (setting compile)")
         try:
             return executor.NativeLoops(self.optimised), whole
         except kinds.Unlowered:

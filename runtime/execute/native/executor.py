@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from runtime import background
+from runtime.computed import computed
 from runtime.config import settings
 from runtime.execute import traceback
 from runtime.execute.loader import load
@@ -151,6 +152,7 @@ class NativeLoops:
     """A plan whose loops and chains of array operators are machine code, as far as they can be.
 
     entry: what to call.  parts: the native parts.  text: their LLVM IR, one after the other.
+    The plan is loaded by the first call where a background thread made the parts: it parses nothing.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -161,8 +163,16 @@ class NativeLoops:
         changed = split(graph, self._compile)
         if changed is None:
             raise Unlowered("no part of it can be native")
-        self.entry = load(plan_source(changed))
+        self._changed = changed
+        self.entry: Callable[..., Any] = self._call if background.here() else self._loaded
         self.text = "\n".join(part.text for part in self.parts)
+
+    @computed
+    def _loaded(self) -> Callable[..., Any]:
+        return load(plan_source(self._changed))
+
+    def _call(self, *args: Any) -> Any:
+        return self._loaded(*args)
 
     def _compile(self, graph: Graph) -> Callable[..., Any]:
         part = NativeFunction(graph, functools.cache(lambda: load(plan_source(graph))))
