@@ -8,6 +8,7 @@ import autograph as ag
 from runtime.config import settings
 from runtime.execute.native.executor import unavailable
 from runtime.function.concrete import MISTAKE
+from runtime.ir.walk import walk_nodes
 from tests.execute.native.algorithms import ALGORITHMS, arguments
 from tests.execute.native.harness import seen
 
@@ -25,3 +26,10 @@ def test_same_as_python(name: str) -> None:
             assert seen(converted, args) == wanted
         concrete = converted.traces[-1].concrete
         assert concrete is None or MISTAKE not in concrete.not_native, concrete.not_native
+
+
+@pytest.mark.parametrize("name", ["floyd_warshall", "matrix_product", "n_body"])
+def test_nested_short_loops_stay_small(name: str) -> None:
+    """Each of the loops is short enough to be unrolled, all of them together are not."""
+    concrete = ag.function(ALGORITHMS[name]).get_concrete_function(*arguments(name))
+    assert sum(1 for _ in walk_nodes(concrete.graph)) < 1500
