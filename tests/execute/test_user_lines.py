@@ -94,9 +94,9 @@ def test_the_plan_itself_on_request() -> None:
     with settings.override(show_generated_frames=True):
         function = ag.function(user)
         function(np.float64(6.0))
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        function(np.float64(1.0))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            function(np.float64(1.0))
     assert caught[0].filename.startswith("<plan user")
 
 

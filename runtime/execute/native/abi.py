@@ -21,12 +21,13 @@ from runtime.execute.native.kinds import SUPPORTED
 HEAD = object.__basicsize__  # size of what every object begins with
 TYPE_AT = HEAD - ctypes.sizeof(ctypes.c_void_p)
 DATA_AT, RANK_AT, SIZES_AT, STRIDES_AT, DESCR_AT, FLAGS_AT = (HEAD + n for n in (0, 8, 16, 24, 40, 48))
+STATE_WORDS = 36  # of a thread's state that are looked at: less than it has in any version
 IN_ORDER, WRITEABLE, WARNS_ON_WRITE = 0x1, 0x400, 0x80000000
 ARRAY_API = {"Zeros": 183, "Empty": 184, "NewCopy": 85, "CopyInto": 50, "Scalar": 60}
 PYTHON_API = (
     "Py_IncRef", "Py_DecRef", "PyErr_Clear", "PyErr_CheckSignals", "PyEval_SaveThread",
     "PyEval_RestoreThread", "PyFloat_FromDouble", "PyLong_FromLongLong", "PyLong_AsLongLongAndOverflow",
-    "PyTuple_New", "PyTuple_SetItem", "PyObject_Vectorcall",
+    "PyTuple_New", "PyTuple_SetItem", "PyObject_Vectorcall", "PyThreadState_Get",
 )  # fmt: skip
 LIBM = (
     "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "expm1", "log1p", "sin",
@@ -60,6 +61,27 @@ def symbols() -> dict[str, int]:
         found[f"autograph_descr_{num}"] = id(dtype)
         found[f"autograph_scalar_{num}"] = id(dtype.type)
     return found
+
+
+@functools.cache
+def tracer_at() -> int:
+    """Where in its state a thread keeps what `sys.settrace` was given; -1 where it was not found.
+
+    Debuggers and coverage follow Python's lines: while one does, calls go by the plan, which has the user's.
+    """
+
+    def watch(*_: object) -> None:
+        """Follows nothing."""
+
+    get = ctypes.pythonapi.PyThreadState_Get
+    get.restype = ctypes.c_void_p
+    words = (ctypes.c_void_p * STATE_WORDS).from_address(get())
+    before = sys.gettrace()
+    sys.settrace(watch)
+    found = [k for k, word in enumerate(words) if word == id(watch)]
+    sys.settrace(before)
+    silent = before is not None or all(not words[k] for k in found)
+    return found[0] * ctypes.sizeof(ctypes.c_void_p) if len(found) == 1 and silent else -1
 
 
 def _address(function: Any) -> int:

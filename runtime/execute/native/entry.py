@@ -29,6 +29,7 @@ declare i64 @PyLong_AsLongLongAndOverflow(ptr, ptr)
 declare ptr @PyTuple_New(i64)
 declare i32 @PyTuple_SetItem(ptr, i64, ptr)
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
+declare ptr @PyThreadState_Get()
 declare ptr @autograph_PyArray_NewCopy(ptr, i32)
 declare i32 @autograph_PyArray_CopyInto(ptr, ptr)
 declare ptr @autograph_PyArray_Scalar(ptr, ptr, ptr)
@@ -98,6 +99,14 @@ class _Entry:
         self.e.branch(condition, following, self.miss)
         self.e.start(following)
 
+    def untraced(self) -> None:
+        """Go to the plan while a debugger or the like follows the thread: its lines are the user's."""
+        at = abi.tracer_at()
+        if at >= 0:
+            state = self.e.effect("call ptr @PyThreadState_Get()")
+            tracer = self.field(state, at, "ptr")
+            self.need(self.e.op(f"icmp eq ptr {tracer}, null"))
+
     def count(self, name: str) -> None:
         """Add one to a variable of the module."""
         now = self.e.effect(f"load i64, ptr @{name}")
@@ -115,6 +124,7 @@ class _Entry:
             e.line(f"store ptr null, ptr {e.op(f'getelementptr ptr, ptr {owned}, i64 {k}')}")
         self.need(e.effect(f"icmp ne i32 {e.effect('load i32, ptr @enabled')}, 0"))
         self.need(e.effect(f"icmp eq i64 %nargs, {len(kernel.params)}"))
+        self.untraced()
         objects, arguments = [], []
         for k, x in enumerate(kernel.params):
             at = e.op(f"getelementptr ptr, ptr %args, i64 {k}")
