@@ -21,7 +21,7 @@ from runtime.function.signature import Signature, argument_type, covers, show
 from runtime.ir.graph import Graph
 from runtime.ir.walk import walk_graphs
 from runtime.trace.record import Guard
-from runtime.types import ArrayType, StaticType, Type, WeakType
+from runtime.types import ArrayType, StaticType, TupleType, Type, WeakType
 
 FIRST, DROPPED = "first call", "the last trace for these arguments was dropped from the cache"
 KEPT = 1000  # accounts kept per function; older ones are forgotten
@@ -87,12 +87,28 @@ def retrace_reason(new: Signature, old: Signature, changes: Sequence[Change]) ->
     return "; ".join(map(str, changes)) or DROPPED
 
 
+def found_type(guard: Guard, values: Sequence[Any]) -> Type:
+    """What is at the guarded place now: numbers by value where the guard has a value."""
+    value = guard.path.read(values)
+    found = argument_type(value)
+    return _by_value(found, value) if isinstance(guard.expect, StaticType) else found
+
+
+def _by_value(t: Type, value: Any) -> Type:
+    if isinstance(t, WeakType) or (isinstance(t, ArrayType) and t.scalar):
+        return StaticType(value)
+    if isinstance(t, TupleType) and t.cls is tuple:
+        items = tuple(map(_by_value, t.items, value))
+        return StaticType(value) if all(isinstance(item, StaticType) for item in items) else t
+    return t
+
+
 def guard_changes(failed: Iterable[Guard], values: Sequence[Any]) -> tuple[Change, ...]:
     """The guarded places that changed; values: all arguments in order."""
     found = []
     for guard in failed:
         try:
-            new = show(argument_type(guard.path.read(values)))
+            new = show(found_type(guard, values))
         except Exception as error:  # looking may run the user's code, a property for one
             new = f"not to be had ({type(error).__name__})"
         fix = (

@@ -34,6 +34,7 @@ from runtime.function.accounts import (
     RetraceWarning,
     check_allowed,
     difference,
+    found_type,
     guard_changes,
     guard_reason,
     guarded_place,
@@ -47,13 +48,7 @@ from runtime.function.eager import MODE
 from runtime.function.pickles import by_value, cloud, found_as, found_as_plain, remade, source_file
 from runtime.function.promises import Promise, kept_promise, placed
 from runtime.function.records import TraceRecord, generalise
-from runtime.function.signature import (
-    Binder,
-    Bound,
-    Signature,
-    argument_type,
-    example,
-)
+from runtime.function.signature import Binder, Bound, Signature, example
 from runtime.gate import GATE
 from runtime.ir.graph import Graph
 from runtime.lazy import Lazy
@@ -286,7 +281,7 @@ class PolymorphicFunction(Direct, Generic[P, R]):
     def _note_change(self, guard: Guard, values: tuple[Any, ...]) -> None:
         """Count that the guarded place changed; two traces that notice the same change count it once."""
         try:
-            now = argument_type(guard.path.read(values))
+            now = found_type(guard, values)
         except Exception:  # looking may run the user's code, a property for one
             now = UNBOUND
         place = guarded_place(guard)

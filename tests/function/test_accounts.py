@@ -79,6 +79,27 @@ def test_guards_say_old_and_new():
     assert "global 'W' is float64[4], was float64[3]" in g.why()
 
 
+class Filter:
+    def __init__(self):
+        self.x, self.pair = 0.0, (np.float64(0.0), 1)
+
+    def update(self, z):
+        self.x += 0.5 * (z - self.x)
+        self.pair = (self.pair[0] + self.x, 1)
+        return self.x
+
+
+@pytest.mark.parametrize("items", [np.arange(20.0), np.full(20, np.nan)], ids=["numbers", "nan"])
+def test_state_in_numpy_scalars_is_read_on_each_call_soon(items):
+    one, other = Filter(), Filter()
+    update = ag.function(one.update)
+    for z in items:
+        np.testing.assert_equal(update(z), other.update(z))
+        np.testing.assert_equal(one.pair, other.pair)
+    assert len(update.traces) <= 4
+    assert "self.x is =np.float64(" in update.why()
+
+
 def test_records_are_readable():
     f = ag.function(plus)
     assert f.why() == "'plus' was not called yet"
