@@ -9,9 +9,10 @@ Python, another layout than expected) has none, and its instances are called by 
 from __future__ import annotations
 
 import ctypes
-import functools
 import sys
 from typing import TYPE_CHECKING, Any
+
+from runtime.forking import ForkLock
 
 _DEFAULT, _BASE, _VECTORCALL, _METHOD = 1 << 18, 1 << 10, 1 << 11, 1 << 17  # flags of types
 _CALL, _MEMBERS = 50, 72  # slots of types, in CPython's stable numbering
@@ -83,9 +84,20 @@ else:
     Slots = _slots()
 
 
-@functools.cache
+_twins: dict[type, type | None] = {}
+_lock = ForkLock()
+
+
 def twin(cls: type) -> type | None:
     """The class of the same layout whose instances are called by the function at `_vectorcall`."""
+    if cls not in _twins:
+        with _lock:  # one class has one twin: it is how a twin is told from the class
+            if cls not in _twins:
+                _twins[cls] = _made_twin(cls)
+    return _twins[cls]
+
+
+def _made_twin(cls: type) -> type | None:
     if not getattr(cls, "_native", False):
         return None
     try:

@@ -16,6 +16,7 @@ from runtime.execute.native.abi import HEAD
 from runtime.execute.native.check_ir import ITEMS_AT, REGISTERS
 
 MOST = 32  # arguments
+ON_STACK = 1000  # more of them than this are copied to the heap
 NATIVE, CALL, PASS = range(3)  # a trace is: the code of a built-in; something to call; the same, untouched
 # Words of the tables.
 ROOT = ("forms", "form_count", "traces", "trace_count", "clock")
@@ -41,6 +42,9 @@ declare i32 @PyException_SetTraceback(ptr, ptr)
 declare ptr @PyException_GetTraceback(ptr)
 declare ptr @PyLong_FromVoidPtr(ptr)
 declare void @_Py_Dealloc(ptr)
+declare ptr @PyMem_Malloc(i64)
+declare void @PyMem_Free(ptr)
+declare ptr @PyErr_NoMemory()
 @autograph_gate = external global i64
 @autograph_type_ndarray = external global i8
 @autograph_Exception = external global i8
@@ -75,11 +79,25 @@ _SLOW = """
 define internal ptr @slowly(ptr %way, ptr %self, ptr %args, i64 %n, i64 %named, ptr %names) noinline {{
   %all = add i64 %n, %named
   %more = add i64 %all, 1
-  %copy = alloca ptr, i64 %more
+  %ismany = icmp ugt i64 %all, {ON_STACK}
+  br i1 %ismany, label %many, label %few
+few:
+  %stack = alloca ptr, i64 %more
+  br label %begin
+many:
+  %bytes = mul i64 %more, 8
+  %heap = call ptr @PyMem_Malloc(i64 %bytes)
+  %isheap = icmp ne ptr %heap, null
+  br i1 %isheap, label %begin, label %nomemory
+nomemory:
+  %r0 = call ptr @PyErr_NoMemory()
+  ret ptr %r0
+begin:
+  %copy = phi ptr [ %stack, %few ], [ %heap, %many ]
   store ptr %self, ptr %copy
   br label %loop
 loop:
-  %k = phi i64 [ 0, %0 ], [ %k1, %body ]
+  %k = phi i64 [ 0, %begin ], [ %k1, %body ]
   %within = icmp slt i64 %k, %all
   br i1 %within, label %body, label %go
 body:
@@ -92,6 +110,11 @@ body:
 go:
   %n1 = add i64 %n, 1
   %r = call ptr @PyObject_Vectorcall(ptr %way, ptr %copy, i64 %n1, ptr %names)
+  br i1 %ismany, label %free, label %end
+free:
+  call void @PyMem_Free(ptr %copy)
+  br label %end
+end:
   ret ptr %r
 }}
 
@@ -361,6 +384,7 @@ def text(chain_at: int, old: bool) -> str:
         "TRACES": len(TRACE),
         "REGISTERS": REGISTERS,
         "MOST": MOST,
+        "ON_STACK": ON_STACK,
         "NATIVE": NATIVE,
         "CALL": CALL,
         "ANY": ANY,

@@ -27,6 +27,7 @@ _FUNCTIONS = (
     "PyObject_GetItem", "PyObject_Size", "PyErr_Occurred", "PyErr_ExceptionMatches",
     "PyErr_Clear", "PyErr_Fetch", "PyErr_NormalizeException", "PyErr_Restore", "PyException_SetTraceback",
     "PyException_GetTraceback", "PyLong_FromVoidPtr", "_Py_Dealloc",
+    "PyMem_Malloc", "PyMem_Free", "PyErr_NoMemory",
 )  # fmt: skip
 OLD = sys.version_info < (3, 11)
 _CALLS = ("PyObject_VectorcallDict", "_PyFunction_Vectorcall") if OLD else ("PyObject_Vectorcall",)
@@ -65,7 +66,9 @@ def load() -> None:
 @functools.cache
 def at_hand() -> bool:
     """Whether loading it takes little time: nothing need be compiled."""
-    return bool(abi.problem()) or object_cache.find(object_cache.name_of(_text())) is not None
+    if abi.problem() or llvm_load.missing():
+        return True
+    return object_cache.find(object_cache.name_of(_text())) is not None
 
 
 def _text() -> str:
