@@ -68,8 +68,8 @@ class Direct(Slots):
         ours = python.__module__.startswith(_PACKAGE)  # the class of somebody else's may call as it likes
         other = twin(python) if ours and _ready(self) else None
         if other is None:
+            self.__class__ = python  # first: what goes with the old chain may run anybody's code
             self._tables, self._chain = None, ()
-            self.__class__ = python
             return
         served, rows = [], []
         for record in records:
