@@ -16,6 +16,7 @@ from runtime.execute.native.kinds import Unlowered
 TRUE, FALSE = "true", "false"
 LIMIT = 200_000  # names, those of attempts that were rolled back included
 PLACES = 1_000_000  # the number of the first metadata about places
+PAIR = "<2 x float>"  # a complex64: no register class of its own, so assembly takes it as a double
 FLAGS = 1 | 4 | 8 | 16  # invalid, division by zero, overflow, underflow
 
 
@@ -151,6 +152,9 @@ class Emitter:
         """The value, kept from LLVM's constant folding, which would lose floating point flags."""
         if not self.watch:
             return value
+        if llvm == PAIR:
+            one = self.op(f"bitcast {llvm} {value} to double")
+            return self.op(f"bitcast double {self.opaque('double', one)} to {llvm}")
         text = f'call {llvm} asm "", "=x,0"({llvm} {value})'
         if value.startswith("%"):
             return self.op(text)
@@ -161,11 +165,12 @@ class Emitter:
 
     def keep(self, llvm: str, value: str) -> str:
         """The value, which must be computed even if nobody needs it: computing it may raise a flag."""
-        if self.watch:
-            self.line(
-                f'call void asm sideeffect "", "x"({llvm} {value}) '
-                "nounwind memory(inaccessiblemem: readwrite)"
-            )
+        if not self.watch:
+            return value
+        t, held = ("double", self.op(f"bitcast {llvm} {value} to double")) if llvm == PAIR else (llvm, value)
+        self.line(
+            f'call void asm sideeffect "", "x"({t} {held}) nounwind memory(inaccessiblemem: readwrite)'
+        )
         return value
 
     def leaving(self) -> None:

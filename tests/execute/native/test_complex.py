@@ -64,6 +64,22 @@ def test_operators(name: str, way: Callable[..., Any]) -> None:
     both(function, calls[:1], lowered=False)
 
 
+def test_items_of_complex64() -> None:
+    def scaled(x):  # type: ignore[no-untyped-def]
+        for i in range(len(x)):
+            x[i] = x[i] * 200 + 1
+        return x
+
+    def halves(x):  # type: ignore[no-untyped-def]
+        for i in range(len(x)):
+            x[i] -= x[-1] * x[i]
+        return x
+
+    x = MILD.astype(np.complex64)
+    both(scaled, [(x,), (x[::2],), (x * np.complex64(1e36),)], all="ignore")
+    both(halves, [(x,)], all="ignore")
+
+
 def test_modulus() -> None:
     def longest(x):  # type: ignore[no-untyped-def]
         best = 0.0
