@@ -168,9 +168,7 @@ class Emitter:
         if not self.watch:
             return value
         t, held = ("double", self.op(f"bitcast {llvm} {value} to double")) if llvm == PAIR else (llvm, value)
-        self.line(
-            f'call void asm sideeffect "", "x"({t} {held}) nounwind memory(inaccessiblemem: readwrite)'
-        )
+        self.line(f'call void asm sideeffect "", "x"({t} {held}) nounwind memory(inaccessiblemem: readwrite)')
         return value
 
     def leaving(self) -> None:
