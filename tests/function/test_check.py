@@ -94,7 +94,7 @@ def test_differences_are_named(plain, other, text):
         NAN,
         np.array([NAN, 1]),
         np.float32(NAN),
-        np.array([np.datetime64("NaT")]),
+        np.array([np.datetime64("NaT", "D")]),
         complex(NAN, 0),
         None,
         ...,
