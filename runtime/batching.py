@@ -23,6 +23,7 @@ from runtime.types import ArrayType, WeakType, static_or_weak
 from runtime.vectorizing import Batched, Compiler, Rows
 
 _NEW_PROMOTION = int(np.__version__.partition(".")[0]) >= 2  # scalars and arrays have one promotion
+_PLAIN = (bool, int, float, complex, np.generic, np.ndarray)
 
 
 class Vmapped(Batched):
@@ -49,6 +50,10 @@ class Vmapped(Batched):
         spread = [each for value, axis in zip(given, axes, strict=True) for each in _spread(axis, value)]
         spread += [0] * (len(leaves) - len(spread))
         pairs = list(zip(leaves, spread, strict=True))
+        for leaf, axis in pairs:
+            if axis is not None and isinstance(leaf, _PLAIN) and np.ndim(leaf) == 0:
+                what = f"vmap goes along axis {axis} of {leaf!r}, which has none"
+                raise ValueError(f"{what}; for what all items share, put None into in_axes")
         moving = [_moved(leaf, axis, 0) for leaf, axis in pairs if axis is not None]
         self.not_together = ""
         if not moving:

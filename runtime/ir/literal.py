@@ -67,6 +67,7 @@ _MADE: dict[str, Any] = {
     "range": range,
     "unbound": UnboundMarker,
 }
+_TEXTS = {np.dtype(str): "str", np.dtype(bytes): "bytes"}  # of any length
 _SINGLETONS = {"None": None, "True": True, "False": False, "NotImplemented": NotImplemented}
 _TYPE_CLASSES = (
     ArrayType,
@@ -191,8 +192,8 @@ class LiteralWriter:
         return re.sub(r"^@builtins:(?=\w+$)", "", text)
 
     def _array_type(self, t: ArrayType) -> str:
-        name = t.dtype.name
-        if t.dtype.kind not in "biufc" or not t.dtype.isnative:
+        name = _TEXTS.get(t.dtype, t.dtype.name)
+        if t.dtype not in _TEXTS and (t.dtype.kind not in "biufc" or not t.dtype.isnative):
             name = self._dtype(t.dtype) or f"dtype({self._object(t.dtype)})"
         place = "" if t.device == "cpu" else f"@{t.device}"
         if t.scalar and t.shape == ():
@@ -439,7 +440,7 @@ class LiteralReader:
             dtype = np.dtype(name) if scan.kind == "name" else None
         except TypeError:
             dtype = None
-        if dtype is None or dtype.kind not in "biufc":
+        if dtype is None or (dtype.kind not in "biufc" and dtype not in _TEXTS):
             scan.expected("a type")
         scan.advance()
         return dtype

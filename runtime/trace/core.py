@@ -306,7 +306,7 @@ class Trace:
                 ObjectType(type(value)),
                 who,
                 value,
-                path or Path((value,)),
+                path or Path((value,), (), getattr(value, "__qualname__", "")),
             )
             known = self._handles[id(value)] = (value, Object(facts))
         return known[1]
