@@ -8,6 +8,7 @@ writes into `np.zeros(n)`) keep it; where it can't be converted it runs as it st
 
 from __future__ import annotations
 
+import collections
 import functools
 import sys
 import types
@@ -91,7 +92,7 @@ def value_and_grad(
 KEPT = 16  # derivatives that are found again when they are asked for again
 REMADE = 4  # functions of the same code whose derivatives get graphs
 _lately: dict[Any, Derivative] = {}
-_remade: weakref.WeakKeyDictionary[types.CodeType, int] = weakref.WeakKeyDictionary()
+_remade: weakref.WeakKeyDictionary[types.CodeType, collections.Counter[Any]] = weakref.WeakKeyDictionary()
 
 
 class _Derivative(Derivative):
@@ -122,7 +123,7 @@ def _derivative(
     known = _lately.get(key)
     if known is None or not (known.f is f or isinstance(f, types.MethodType) and known.f == f):
         eager = _eager(f, argnums, has_aux, with_value)
-        compiler = None if _often_remade(f) else _compiled
+        compiler = None if _often_remade(f, key[1:]) else _compiled
         known = _Derivative(f, eager, argnums, has_aux, with_value, compiler, every)
     _lately.pop(key, None)
     _lately[key] = known
@@ -131,14 +132,15 @@ def _derivative(
     return known
 
 
-def _often_remade(f: Function) -> bool:
-    """Whether the function is one of many of the same code, a lambda in a loop for one: tracing each of them
-    would take longer than the tape does."""
+def _often_remade(f: Function, asked: Any) -> bool:
+    """Whether the function is one of many of the same code that the same is asked of, a lambda in a loop for
+    one: tracing each of them would take longer than the tape does."""
     code = getattr(f, "__code__", None)
     if not isinstance(f, types.FunctionType) or code is None:
         return False
-    _remade[code] = _remade.get(code, 0) + 1
-    return _remade[code] > REMADE
+    counts = _remade.setdefault(code, collections.Counter())
+    counts[asked] += 1
+    return counts[asked] > REMADE
 
 
 def _compiled(derivative: Derivative, flat: Flat) -> GradientFunction:

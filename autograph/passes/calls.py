@@ -60,6 +60,8 @@ REDUCTIONS = frozenset(
         "i0",
     )
 )
+# Functions of this package that look at their arguments, so that they are called when the graph runs.
+AT_RUN_TIME = frozenset({"vjp", "jvp", "jacobian", "hessian", "check_grads", "checkpoint", "custom_gradient"})
 
 
 def calls(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
@@ -102,6 +104,8 @@ class _Calls(Rewriter):
         func = node.func
         if isinstance(func, gast.Lambda):
             return True
+        if isinstance(func, gast.Attribute) and func.attr in AT_RUN_TIME and self.is_operators(func.value):
+            return False
         if self.work.spreads(node.args):
             return isinstance(func, gast.Attribute) and self.is_operators(func.value)
         if isinstance(func, gast.Name) and func.id in self.work.direct:

@@ -469,6 +469,16 @@ def test_a_function_made_again_and_again_stays_on_the_tape() -> None:
     assert gradient.traces == ()
 
 
+def test_several_derivatives_of_one_function_are_staged() -> None:
+    def f(x: Any, y: Any) -> Any:
+        return np.sum(x * x * y)
+
+    for argnums in (0, 1, (0, 1), (1, 0), (0,), (1,)):
+        gradient = ag.grad(f, argnums=argnums)
+        gradient(V, V)
+        assert gradient.traces[-1].concrete is not None
+
+
 def test_the_same_derivative_is_found_again() -> None:
     assert ag.grad(relaxed) is ag.grad(relaxed)
     assert ag.grad(relaxed) is not ag.grad(relaxed, argnums=(0,))
