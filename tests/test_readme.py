@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from runtime.config import TABLE
 from tests.documents import PAGES, ROOT, Block, blocks
 
 
@@ -42,6 +43,13 @@ def test_examples(block: Block, tmp_path: pathlib.Path, monkeypatch: pytest.Monk
 def test_the_two_commands() -> None:
     commands = re.findall(r"^```sh\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
     assert commands == ["pip install . && autograph demo\npip install .[test] && pytest -n 2\n"]
+
+
+def test_all_settings_are_in_the_table() -> None:
+    page = (ROOT / "docs" / "execution.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \| `(.*?)` \| `(\w+)` \|", page, re.MULTILINE)
+    default = {row.name: repr(row.default).replace("'", '"') for row in TABLE}
+    assert sorted(rows) == sorted((row.name, default[row.name], row.env) for row in TABLE)
 
 
 def test_links_lead_somewhere() -> None:
