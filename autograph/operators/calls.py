@@ -6,6 +6,7 @@ out trace values (and leaves guards), its captured variables and defaults are tr
 
 from __future__ import annotations
 
+import builtins
 import functools
 import inspect
 import sys
@@ -27,9 +28,9 @@ from runtime.places import is_users, span_of
 from runtime.trace.api import Hooks
 from runtime.trace.core import Trace, active
 from runtime.trace.heap import Namespace
-from runtime.trace.record import Path
+from runtime.trace.record import BUILTINS, Path
 from runtime.trace.values import Star
-from runtime.types import StaticType
+from runtime.types import OBJECT, StaticType
 
 # Library code that is not traced into when a user's function calls it: it may keep state of its own.
 _LIBRARIES = frozenset(sys.stdlib_module_names) - {"colorsys", "bisect", "heapq", "__main__"}
@@ -128,8 +129,18 @@ class TracedGlobals(dict[str, Any]):
         self.handle = trace.constant(real, Path((real,), (), "global "), kind=Namespace)
 
     def __getitem__(self, name: str) -> Any:
+        path = Path((self.real,), (), "global ")
         if name in self.real or self.trace.heap.get(self.handle._facts.identity, "item", name) is not None:
+            place = path / ("item", name)
+            if name in self.real and {place.key, ("any", place.key)} & self.trace.volatile:
+                self.trace.guard(place, OBJECT, place.text)  # it is read at run time, if it is there
             return self.handle[name]
+        usual = any(self.get("__builtins__") is space for space in (BUILTINS, builtins))
+        if name in BUILTINS and usual:
+            place, value = path / ("global", name), BUILTINS[name]
+            if not isinstance(value, (types.BuiltinFunctionType, type)):  # somebody put it there for a while
+                return self.trace.lift(value, Path((builtins,), (), "builtins") / ("attr", name))
+            self.trace.guard(place, StaticType(value), place.text)
         raise KeyError(name)
 
 

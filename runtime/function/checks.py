@@ -20,7 +20,7 @@ import numpy as np
 from runtime.boxes import Cell
 from runtime.function.signature import Signature
 from runtime.lazy import Lazy
-from runtime.trace.record import Guard
+from runtime.trace.record import BUILTINS, Guard
 from runtime.types import ArrayType, ObjectType, StaticType, TupleType, Type, WeakType
 
 if TYPE_CHECKING:
@@ -271,6 +271,12 @@ class _Writer:
                 raise _Inexpressible
             checks = self.of_version(self.at(seen.known), dispatcher.tag_at())
             checks.append((ir.SPECIAL, 0, id(seen.known), self.at(key), self.at(expect.value)))
+            return
+        if kind == "global":
+            if not seen.pinned or type(seen.known) is not dict or not isinstance(expect, StaticType):
+                raise _Inexpressible
+            self.of_dict(seen.known).append((ir.LACKING, 0, id(seen.known), self.at(key), 0))
+            self.found(BUILTINS, key, expect.value)
             return
         if kind == "len":
             if not isinstance(expect, StaticType) or type(expect.value) is not int:

@@ -20,7 +20,7 @@ import numpy as np
 from runtime.execute import traceback
 from runtime.function.chains import Form
 from runtime.function.signature import Signature
-from runtime.trace.record import Guard
+from runtime.trace.record import BUILTINS, Guard
 from runtime.types import (
     ArrayType,
     ObjectType,
@@ -133,6 +133,11 @@ class _Conditions:
         else:  # NaN, the sign of zero, nested tuples
             self.texts.append(f"same_static({name}, {at})")
 
+    def global_read(self, space: str, name: str) -> str:
+        """The text that reads what a name means in a module with these globals."""
+        key = self.name(name)
+        return f"({space}[{key}] if {key} in {space} else {self.name(BUILTINS)}[{key}])"
+
     def guard(self, guard: Guard, arguments: tuple[str, ...]) -> None:
         """A guard, its path written out as attribute and item reads."""
         root = guard.path.root
@@ -144,6 +149,8 @@ class _Conditions:
                 if kind == "len"
                 else f"getattr({at}, {key!r}, None)"
                 if kind == "special"
+                else self.global_read(at, key)
+                if kind == "global"
                 else f"{at}[{self.name(key)}]"
                 if kind == "item"
                 else (f"{at}.{key}" if str(key).isidentifier() else f"getattr({at}, {key!r})")

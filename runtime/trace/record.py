@@ -6,6 +6,7 @@ one), so that a `Guard` can look there again before the graph is used another ti
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
 from collections.abc import Sequence
 from typing import Any
@@ -14,6 +15,8 @@ from runtime.boxes import Cell
 from runtime.errors import Span
 from runtime.ir.graph import Graph
 from runtime.types import Type, describes
+
+BUILTINS: dict[str, Any] = vars(builtins)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,8 +38,8 @@ class Placeholder:
 @dataclasses.dataclass(frozen=True, eq=False)
 class Path:
     """root: the index of an argument, or a one-element tuple holding an object; steps: ("attr", name),
-    ("item", key), ("len", None) or ("special", name): a special method of a class, None where it has none;
-    each applied to what the one before gave."""
+    ("item", key), ("len", None), ("special", name): a special method of a class, None where it has none, or
+    ("global", name): what a name means that the code of a module with these globals reads; each applied to what the one before gave."""
 
     root: int | tuple[Any]
     steps: tuple[tuple[str, Any], ...] = ()
@@ -44,7 +47,7 @@ class Path:
 
     def __truediv__(self, step: tuple[str, Any]) -> Path:
         kind, key = step
-        shown = {"attr": f".{key}", "item": f"[{key!r}]", "len": "'s length", "special": f".{key}"}[kind]
+        shown = {"item": f"[{key!r}]", "len": "'s length"}.get(kind, f".{key}")
         if key in ("cell_contents", "value") and self.text.startswith("captured "):
             shown = ""
         elif self.text == "global ":
@@ -61,6 +64,8 @@ class Path:
                 value = value[key]
             elif kind == "special":
                 value = getattr(value, key, None)
+            elif kind == "global":
+                value = value[key] if key in value else BUILTINS[key]
             else:
                 value = len(value)
         return value

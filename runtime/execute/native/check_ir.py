@@ -32,7 +32,8 @@ from runtime.execute.native.abi import DESCR_AT, FLAGS_AT, HEAD, IN_ORDER, RANK_
     ORDERED,  # the array r is in C order
     SMALL,  # the array r has at most a elements
     ENABLED,  # the half word at address a is not 0
-) = range(21)
+    LACKING,  # b is not in a, a dict
+) = range(22)
 WORDS = 5  # of a check: number, r, a, b, c
 REGISTERS = 64
 ITEMS_AT = HEAD + 8  # of a tuple
@@ -101,6 +102,7 @@ step:
     i64 {ORDERED}, label %ordered
     i64 {SMALL}, label %small
     i64 {ENABLED}, label %enabled
+    i64 {LACKING}, label %lacking
   ]
 array:
   %x = load ptr, ptr %slot
@@ -300,6 +302,14 @@ enabled:
   %en = load i32, ptr %ap
   %isen = icmp ne i32 %en, 0
   br i1 %isen, label %next, label %miss
+lacking:
+  %lk = call ptr @PyDict_GetItemWithError(ptr %ap, ptr %bp)
+  %islk = icmp eq ptr %lk, null
+  br i1 %islk, label %lacking1, label %miss
+lacking1:
+  %lke = call ptr @PyErr_Occurred()
+  %islke = icmp eq ptr %lke, null
+  br i1 %islke, label %next, label %problem
 failed:
   %err = call ptr @PyErr_Occurred()
   %iserr = icmp ne ptr %err, null

@@ -65,8 +65,12 @@ def run(text: str, folder: pathlib.Path, kind: str, *arguments: str) -> subproce
     )
 
 
+@pytest.mark.parametrize("when", ["now", "background"])
 @pytest.mark.parametrize("kind", STAND_INS)
-def test_the_plan_does_it(kind: str, tmp_path: pathlib.Path) -> None:
+def test_the_plan_does_it(
+    kind: str, when: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AUTOGRAPH_COMPILE", when)
     done = run(PROGRAM, tmp_path, kind)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
