@@ -2,14 +2,15 @@
 
 In: a graph.  Out: the same without nodes that repeat an earlier one of their region.  What always holds:
 nothing that the node looks at is written in between; two arrays become one only where nobody writes to
-either, asks whether they are the same, or gets both.  A repeated warning of the same line counts once, as
-with Python's default filter; arithmetic that could warn on another line is repeated.
+either, asks whether they are the same, or gets both.  What one line says twice warns once, as
+Python's default filter shows it; what could warn is repeated on other lines and in other trips of a loop.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from runtime.errors import Span
 from runtime.ir.effects import effect_of
 from runtime.ir.graph import Graph, Node, Operand, Value
 from runtime.ir.opdef import PURE, OpDef
@@ -72,8 +73,7 @@ def _mergeable(
     (one,), (two,) = first.outputs, old.outputs
     if one.type != two.type:
         return False
-    same_line = first.span is not None and node.span is not None and first.span == node.span
-    if not never_warns(node) and not (same_line or _one_line(first, node)):
+    if not never_warns(node) and not _one_line(first.span, node.span):
         return False
     if not mutable(two.type):
         return not any(user.op == "py.is" for v in (one, two) for user, _ in users(graph, v))
@@ -86,11 +86,17 @@ def _mergeable(
     return all(aliases.private(v) and aliases.constant(v) for v in (one, two))
 
 
-def _one_line(first: Node, second: Node) -> bool:
-    """Whether both stand in one line, so that Python's default filter shows their warning once."""
-    if first.span is None or second.span is None:
-        return False
-    return (first.span.file, first.span.line) == (second.span.file, second.span.line)
+def _one_line(first: Span | None, second: Span | None) -> bool:
+    """Whether one line says both (its callers too), so that Python's default filter shows one warning.
+
+    The very same place is done once more on purpose, in another trip, and warns in each.
+    """
+    return _lines(first) == _lines(second) != () and first != second
+
+
+def _lines(span: Span | None) -> tuple[tuple[str, int], ...]:
+    """File and line of the place and of all its callers."""
+    return () if span is None else ((span.file, span.line), *_lines(span.caller))
 
 
 def looked_into(graph: Graph, value: Value, table: Mapping[str, OpDef]) -> bool:

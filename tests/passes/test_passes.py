@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
 import numpy as np
 import pytest
 
 import autograph as ag
+from runtime.config import settings
 from runtime.execute.reference import interpret
 from runtime.ir.text import parse_graph, print_graph
 from runtime.ir.verify import verify
@@ -158,3 +162,23 @@ def test_a_pass_that_fails_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     concrete = converted.traces[-1].concrete
     assert concrete is not None and concrete.passes.problem == "given up: KeyError: 'what'"
     assert "pass given up" in str(ag.explain(converted))
+
+
+def logs_in_trips(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    total = x
+    for _ in range(4):  # unrolled, as it is short
+        total = total * (np.log(x) / (1.0 + np.log(x)))
+    return total
+
+
+@pytest.mark.parametrize("executor", ["numpy", "auto"])
+def test_each_trip_warns(executor: str) -> None:
+    with settings.override(executor=executor), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        converted = ag.function(logs_in_trips)
+        converted(np.array([-1.0, 2.0]))
+    assert len(caught) == 4  # plain Python: two in each trip, both of one line
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        logs_in_trips(np.array([-1.0, 2.0]))
+    assert len(caught) == 8
