@@ -140,7 +140,7 @@ class ConcreteFunction:
         try:
             self._native, why = self._lowered()
         except kinds.Unlowered as reason:
-            why = str(reason)
+            why = reason.text()
         except Exception as problem:  # a mistake of ours: the plan does it right, only slower
             why = f"{MISTAKE}: {type(problem).__name__}: {problem}"
         self.not_native = why
@@ -173,11 +173,11 @@ class ConcreteFunction:
         try:
             return executor.NativeFunction(self.optimised, lambda: self.run_plan), ""
         except kinds.Unlowered as reason:
-            whole = str(reason)
+            whole = reason
         try:
-            return executor.NativeLoops(self.optimised), whole
-        except kinds.Unlowered:
-            raise kinds.Unlowered(whole) from None
+            return executor.NativeLoops(self.optimised), whole.text()
+        except kinds.Unlowered as reason:
+            raise (reason if reason.span else whole) from None
 
     @property
     def executable(self) -> Callable[..., Any]:

@@ -7,16 +7,25 @@ is held in 64 bits (what does not fit is left to the plan), a Python float in a 
 from __future__ import annotations
 
 import dataclasses
+import os.path
 import struct
 from typing import Any
 
 import numpy as np
 
+from runtime.errors import Span
 from runtime.types import ArrayType, StaticType, Type, WeakType
 
 
 class Unlowered(Exception):
-    """Native code can't express this; the text says what.  The plan runs it."""
+    """Native code can't express this; the text says what.  The plan runs it.  span: where it stands."""
+
+    span: Span | None = None
+
+    def text(self) -> str:
+        """What it is and in which line of the user's, where that is known."""
+        where = f" ({os.path.basename(self.span.file)}:{self.span.line})" if self.span else ""
+        return f"{self}{where}"
 
 
 _NAMES = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128"

@@ -198,7 +198,11 @@ class _Lowering:
                 return None
             if graph.diverges and not node.regions:
                 continue  # it raises in the end, and then the plan does all of it
-            made = self.node(node, list(map(get, node.inputs)))
+            try:
+                made = self.node(node, list(map(get, node.inputs)))
+            except Unlowered as reason:
+                reason.span = reason.span or node.span
+                raise
             if made is None:
                 self.state.free = outside
                 return None

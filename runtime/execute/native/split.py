@@ -23,15 +23,21 @@ Compile = Callable[[Graph], Callable[..., Any]]
 
 
 def split(graph: Graph, compile_graph: Compile) -> Graph | None:
-    """The graph with native loops; `compile_graph` raises Unlowered for what it can't do."""
+    """The graph with native loops; None without any, or Unlowered where the first loop can't be one.
+
+    `compile_graph` raises Unlowered for what it can't do.
+    """
     made = _Splitter(compile_graph)
     nodes = made.nodes(graph)
+    if made.why is not None and not made.count:
+        raise made.why
     return dataclasses.replace(graph, nodes=nodes) if made.count else None
 
 
 class _Splitter:
     def __init__(self, compile_graph: Compile) -> None:
         self.compile, self.count = compile_graph, 0
+        self.why: Unlowered | None = None
 
     def nodes(self, graph: Graph) -> tuple[Node, ...]:
         """The nodes of a graph, loops replaced where that is possible; arms of branches are looked into."""
@@ -54,7 +60,8 @@ class _Splitter:
         alone, inputs = isolated(node, makers, f"{name}_loop{self.count + 1}")
         try:
             native = self.compile(alone)
-        except Unlowered:
+        except Unlowered as reason:
+            self.why = self.why or reason
             regions = tuple(dataclasses.replace(r, nodes=self.nodes(r)) for r in node.regions)
             return [dataclasses.replace(node, regions=regions)]
         self.count += 1
