@@ -208,7 +208,22 @@ def by_tiles(state: State, ufunc: np.ufunc, kinds: Sequence[Scalar], parts: Sequ
     operands, dims = aligned(state, parts)
     if not dims:
         raise Unlowered("a ufunc on arrays without axes")
+    if len(dims) > 1:
+        _forward(state.e, operands)
     return looped(state, ufunc, kinds, found, operands, dims)
+
+
+def _forward(e: Emitter, operands: Sequence[Lazy]) -> None:
+    """Leave to the plan what is read backwards, line by line: a loop then computes by other code, with other
+    last bits, and whether NumPy copies such lines first depends on their number and length."""
+    for x in operands:
+        if x.plain and x.dims and x.dims[-1] != "1":
+            step = x.leaves[0].strides[-1]
+            if step.lstrip("-").isdigit():
+                if step.startswith("-"):
+                    raise Unlowered("a ufunc on lines that are read backwards")
+            else:
+                e.defer_if(e.op(f"icmp slt i64 {step}, 0"))
 
 
 def power(state: State, a: Val, b: Val) -> Lazy:

@@ -147,6 +147,18 @@ def test_broadcasting() -> None:
     )
 
 
+def test_lines_read_backwards() -> None:
+    def bits(x, y):  # type: ignore[no-untyped-def]
+        return np.cbrt(x) + 1, np.arctan2(x, y) * 2, np.sinh(y) * x
+
+    for dtype in (np.float64, np.float32):
+        x = RNG.normal(size=(6, 40)).astype(dtype)
+        calls = [(x[:, ::-1], x), (x, x[:, ::-1]), (x[:, ::-2], x[0, ::-2]), (x[::-1, ::2], x[:, 1::2])]
+        with settings.override(math="exact"):
+            for one, other in calls:
+                both(bits, [(one, other), (one[0], other[-1])], lowered=False)
+
+
 def test_stencils() -> None:
     grid, steps = RNG.random((9, 12)), np.int64(20)
     both(stencil, [(grid, steps), (RNG.random((2, 2)), steps), (grid.T, steps)])
