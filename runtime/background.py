@@ -54,11 +54,12 @@ class Job:
                     _STATE.running = False
 
     def _claim(self) -> bool:
+        me = threading.get_ident()
         with _STATE.lock:
-            mine = self._state == WAITING
-            if mine:
-                self._state, self._owner = RUNNING, threading.get_ident()
-            return mine
+            if self._state != WAITING:
+                return False
+            self._state, self._owner = RUNNING, me
+            return True
 
     def _run(self) -> None:
         assert self._work is not None
@@ -82,14 +83,14 @@ class _State:
     """What there is to do, and whether the thread is at it."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()  # a finalizer or signal handler that runs meanwhile may need a job
         self.queue: collections.deque[Job] = collections.deque()
         self.running = False
         self.jobs: weakref.WeakSet[Job] = weakref.WeakSet()
 
     def after_fork(self) -> None:
         """In a forked process: no thread, no locks held, jobs in progress not begun."""
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
         self.queue.clear()
         self.running = False
         for job in list(self.jobs):
@@ -117,13 +118,18 @@ def ending() -> bool:
 
 
 def _work_off() -> None:
-    while True:
+    try:
+        while True:
+            with _STATE.lock:
+                if not _STATE.queue or ending():
+                    _STATE.queue.clear()
+                    _STATE.running = False
+                    return
+                job = _STATE.queue.popleft()
+            if job._claim():
+                job._run()
+            del job
+    except BaseException:  # a job that raised all the same, for want of memory say: the next one has a thread
         with _STATE.lock:
-            if not _STATE.queue or ending():
-                _STATE.queue.clear()
-                _STATE.running = False
-                return
-            job = _STATE.queue.popleft()
-        if job._claim():
-            job._run()
-        del job
+            _STATE.running = False
+        raise

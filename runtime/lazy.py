@@ -2,7 +2,8 @@
 
 In: the name of a module.  Out: a stand-in, whose attributes are the module's.
 What always holds: whoever imports so writes the same import for type checkers, which run nothing; so every
-import can still be read at the top of a file.  Loading is Python's own, with its locks.
+import can still be read at the top of a file.  Loading is Python's own, with its locks; a fork waits a while
+for other threads that load, as the child would never get the locks that they hold.
 
     if TYPE_CHECKING:
         from runtime.execute.native import executor
@@ -15,12 +16,40 @@ Packages do the same for the names that they make public: see `on_demand`.
 from __future__ import annotations
 
 import importlib
+import os
+import threading
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from runtime.forking import ForkLock
 
+PATIENCE = 5.0  # seconds that a fork waits: a thread that loads may itself wait for the one that forks
 _lock = ForkLock()
+_loading: list[int] = []  # the threads that load modules
+
+
+def _load(name: str) -> Any:
+    me = threading.get_ident()
+    _loading.append(me)
+    try:
+        return importlib.import_module(name)
+    finally:
+        _loading.remove(me)
+
+
+def _before_fork() -> None:
+    me, end = threading.get_ident(), time.monotonic() + PATIENCE
+    while any(thread != me for thread in tuple(_loading)) and time.monotonic() < end:
+        time.sleep(0.001)
+
+
+def _after_fork() -> None:
+    me = threading.get_ident()
+    _loading[:] = [thread for thread in _loading if thread == me]
+
+
+os.register_at_fork(before=_before_fork, after_in_child=_after_fork)
 
 
 class Lazy:
@@ -33,7 +62,7 @@ class Lazy:
 
     def __getattr__(self, attribute: str) -> Any:
         if self._module is None:
-            module = importlib.import_module(self.__name__)
+            module = _load(self.__name__)
             with _lock:  # who comes second waits until it is ready
                 if self._ready is not None:
                     self._ready(module)
@@ -56,9 +85,9 @@ def on_demand(
 
     def get(name: str) -> Any:
         if name in modules:
-            value: Any = importlib.import_module(modules[name])
+            value: Any = _load(modules[name])
         elif name in found:
-            value = getattr(importlib.import_module(found[name]), name)
+            value = getattr(_load(found[name]), name)
         else:
             raise AttributeError(f"module {namespace['__name__']!r} has no attribute {name!r}")
         namespace[name] = value

@@ -169,6 +169,25 @@ def test_the_thread_ends_when_nothing_is_left() -> None:
         time.sleep(0.01)
 
 
+def test_a_job_that_raises_does_not_keep_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[Any] = []
+    monkeypatch.setattr(threading, "excepthook", told.append)
+    bad = background.Job(lambda: [][1])
+    bad.submit()
+    deadline = time.monotonic() + 10
+    while not told and time.monotonic() < deadline:
+        time.sleep(0.001)
+    assert told[0].exc_type is IndexError
+    done = threading.Event()
+    background.Job(done.set).submit()
+    assert done.wait(10)
+
+
+def test_a_signal_handler_that_needs_a_job_while_another_is_handed_in() -> None:
+    with background._STATE.lock:
+        background.Job(lambda: None).finish()
+
+
 def test_no_more_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(self: object) -> None:
         raise RuntimeError("can't start new thread")

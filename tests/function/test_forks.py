@@ -68,6 +68,37 @@ def test_a_function_that_is_being_traced(tmp_path: pathlib.Path) -> None:
     assert (done.stdout, done.returncode) == ("7\n", 0), done.stderr
 
 
+LOADING = """
+import os, signal, sys, threading, time
+from runtime.lazy import Lazy
+
+slow = Lazy("slow_module")
+thread = threading.Thread(target=lambda: slow.VALUE)
+thread.start()
+while "slow_module" not in sys.modules:
+    time.sleep(0.001)
+child = os.fork()
+if child == 0:
+    signal.alarm(20)
+    os._exit(Lazy("slow_module").VALUE)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_a_module_that_is_being_loaded(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "slow_module.py").write_text("import time\ntime.sleep(0.5)\nVALUE = 7\n")
+    script = tmp_path / "program.py"
+    script.write_text(LOADING)
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([os.getcwd(), str(tmp_path)])},
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("7\n", "", 0)
+
+
 def test_the_owner_comes_in_again() -> None:
     lock = ForkLock()
     with lock, lock:

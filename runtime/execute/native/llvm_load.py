@@ -21,6 +21,7 @@ from typing import Any
 from runtime import background
 from runtime.execute.native import link, object_cache
 from runtime.execute.native.kinds import Unlowered
+from runtime.forking import ForkLock
 
 REFUSED = "LLVM does not accept the code"
 OLDEST = (0, 45)
@@ -28,8 +29,22 @@ TRIPLE = "x86_64-unknown-linux-gnu"
 _FASTCALL = 0x80
 # Held while LLVM works.  A fork waits for it: the child would never get what the compiling thread holds.
 # A finalizer that runs meanwhile may call a function that is compiled then, so the lock lets its owner in.
-LOCK = threading.RLock()
-os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK.release)
+LOCK = ForkLock()
+_forks: list[int] = []  # the thread that holds it for a fork
+
+
+def _before_fork() -> None:
+    LOCK.__enter__()
+    _forks.append(threading.get_ident())
+
+
+def _after_fork() -> None:
+    if threading.get_ident() in _forks:  # else this module was loaded while the fork was being prepared
+        _forks.clear()
+        LOCK.__exit__()
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
 
 
 class _MethodDef(ctypes.Structure):
