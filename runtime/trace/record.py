@@ -39,7 +39,8 @@ class Placeholder:
 class Path:
     """root: the index of an argument, or a one-element tuple holding an object; steps: ("attr", name),
     ("item", key), ("len", None), ("special", name): a special method of a class, None where it has none, or
-    ("global", name): what a name means that the code of a module with these globals reads; each applied to what the one before gave."""
+    ("global", name): what a name means that the code of a module with these globals reads; each applied to
+    what the one before gave."""
 
     root: int | tuple[Any]
     steps: tuple[tuple[str, Any], ...] = ()

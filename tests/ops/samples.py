@@ -171,7 +171,9 @@ MAKERS: dict[str, Maker] = {
         (o.single(rng), *rng.choice(((), (1, 0), ((1, 0),), (None,), (0,), (0, 2, 1)))),
         {},
     ),
-    "np.isnat": calls((np.array(["NaT", "2020-01-01"], "M8[D]"), np.datetime64("NaT", "D"), np.array(3, "m8[s]"))),
+    "np.isnat": calls(
+        (np.array(["NaT", "2020-01-01"], "M8[D]"), np.datetime64("NaT", "D"), np.array(3, "m8[s]"))
+    ),
     "np.swapaxes": calls(o.array, AXES, AXES),
     "np.moveaxis": calls(o.value, (0, (0, 1), -1, ()), (-1, 0, (1, 0), ())),
     "np.rollaxis": calls(o.array, AXES, start=(0, 1, 2, -1)),

@@ -1,7 +1,8 @@
 """Reductions whose axis is taken away and put back (`x.max(axis=1)[:, None]`) keep it from the start.
 
 In: a graph.  Out: a graph of the same meaning, in which such pairs of nodes are one reduction with keepdims,
-so that whole chains over rows can be computed row by row.  What always holds: nobody else reads the reduction.
+so that whole chains over rows can be computed row by row.  What always holds: nobody else reads the
+reduction.
 """
 
 from __future__ import annotations

@@ -235,14 +235,14 @@ class Reduced:
     def __init__(self, name: str, source: Lazy, finish: Finish) -> None:
         self.name, self.source, self.finish = name, source, finish
         self.itemsize = source.kind.dtype.itemsize
-        held, last = source.held, source.parts[-1] if source.parts else None
+        last = source.parts[-1] if source.parts else None
         unit = source.plain and source.leaves[0].strides[-1] == str(self.itemsize)
         self.row_of: Kept | None = None
         self.tile: Room | None = None
         self.own = False
         long = not source.dims[-1].isdigit() or int(source.dims[-1]) > SHORT
-        if isinstance(held, Kept) and last is held:
-            self.row_of = held
+        if isinstance(source.held, Kept) and last is source.held:
+            self.row_of = source.held
         elif not unit and long and name[:3] != "arg" and (source.kind.kind != "f" or name == "sum"):
             self.tile = Room(source.kind, str(TILE))
         elif not unit:

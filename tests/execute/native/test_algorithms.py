@@ -9,8 +9,8 @@ from runtime.config import settings
 from runtime.execute.native.executor import unavailable
 from runtime.function.concrete import MISTAKE
 from runtime.ir.walk import walk_nodes
-from tests.execute.native.algorithms import ALGORITHMS, arguments
 from tests.execute.native.harness import seen
+from tests.execute.native.more_algorithms import ALGORITHMS, arguments
 
 pytestmark = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
 
