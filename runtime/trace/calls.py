@@ -49,6 +49,7 @@ _READERS = frozenset(
     {len, float, int, bool, complex, abs, sum, min, max, list, tuple, enumerate, zip, sorted, round}
 )
 MAX_DEPTH, MAX_INLINED = 50, 3000
+MAX_FORKS = 3  # calls of a function in branches of itself that depend on the data
 _SEQUENCES = frozenset(
     "np." + n
     for n in (
@@ -351,8 +352,12 @@ def call_function(
 
 
 def _recurs_on_data(trace: Trace, signature: tuple[Any, list[Type]]) -> bool:
-    """Whether the same call is being traced outside the current branch or loop: it would never end."""
-    return any(seen == signature and regions < trace.regions for seen, regions in trace.calls)
+    """Whether the same call is being traced outside the current branch or loop: it would never end.
+
+    Calls with other static arguments might end, but as often as not they fork: only so many are followed.
+    """
+    outside = [seen for seen, regions in trace.calls if seen[0] is signature[0] and regions < trace.regions]
+    return signature in outside or len(outside) >= MAX_FORKS
 
 
 def call_instance(trace: Trace, f: Object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
