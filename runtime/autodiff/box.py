@@ -319,9 +319,9 @@ class ArrayBox(Box):
         part = value[key]
         if isinstance(part, np.ndarray) and is_basic(key):
             return Box.of_view(self, Step(GETITEM, (key,)))
-        if not self._steps:  # a copy of some elements: the array isn't held
-            return wrap(apply_flat(GETITEM, (self._store.value, key)))
-        return wrap(apply_flat(GETITEM, (self.read(), key)))
+        # A copy of some elements: the array isn't held, and followed values may be written to the copy.
+        made = apply_flat(GETITEM, (self._store.value if not self._steps else self.read(), key))
+        return Box(made) if isinstance(made, np.ndarray) and made.dtype.kind in "fc" else wrap(made)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self.write(key if type(key) is int else map_tree(_plain_key, key), value)

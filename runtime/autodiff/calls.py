@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -66,10 +67,16 @@ def intercept(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
         type(result) is np.ndarray
         and result.dtype.kind in "fc"
         and _is_numpy(function)
-        and result.base is None
+        and (result.base is None or _alone(result))
     ):
         return Box(result)
     return result
+
+
+def _alone(x: np.ndarray[Any, Any]) -> bool:
+    """Whether an array that looks at another one is all that does."""
+    whole = type(x.base) is np.ndarray and x.base.base is None and x.base.flags.owndata
+    return whole and sys.getrefcount(x.base) == 2
 
 
 def _opens_variables(function: Any) -> bool:

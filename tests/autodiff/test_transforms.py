@@ -245,6 +245,29 @@ def test_method() -> None:
     assert ag.grad(lambda w: Model(w).loss(X))(2.0) == 1.0
 
 
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda z: z[[0, 2]],
+        lambda z: z[z > 1.0],
+        lambda z: z[1:][[0, 1]],
+        lambda z: np.linspace(0.0, 1.0, 3),
+        lambda z: np.loadtxt(["1 2 3"]),
+    ],
+)
+def test_new_arrays_take_followed_values(made: Any) -> None:
+    def f(x: Any) -> Any:
+        z = np.array([3.0, 0.0, 2.0])
+        new = made(z)
+        new *= x[0]
+        z[[0, 1]] += x[1]
+        return new.sum() + z.sum()
+
+    want = [made(np.array([3.0, 0.0, 2.0])).sum(), 2.0, 0.0]
+    np.testing.assert_array_equal(ag.grad(f).eager(X), want)  # type: ignore[attr-defined]
+    np.testing.assert_array_equal(ag.grad(f)(X), want)
+
+
 # -- what can't be -------------------------------------------------------------------------------------------
 
 
