@@ -63,7 +63,7 @@ def load_cupy(plan: PlanSource) -> Callable[..., Any]:
     captured = device_of(leaves(plan.constants.items()))
     names = list(inspect.signature(run).parameters)
 
-    @functools.wraps(run)
+    @functools.wraps(run, updated=())  # not its `plan`, which would be called without what follows
     def on_device(*args: Any) -> Any:
         named = list(zip(names, args, strict=False))
         refuse_host_arrays(named, "argument")
