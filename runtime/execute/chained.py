@@ -158,7 +158,9 @@ class _Writer:
     def save(self) -> None:
         """Let results be the scratch memory that they were computed in last."""
         for out in self.results:
-            at = next(k for k, line in enumerate(self.lines) if line.text.endswith(f", out={out})"))
+            at = next((k for k, line in enumerate(self.lines) if line.text.endswith(f", out={out})")), None)
+            if at is None:  # it is picked from two operands, not computed by a ufunc
+                continue
             before = self.lines[at].text.partition("(")[2][: -len(f", out={out})")].split(", ")
             later = {word for line in self.lines[at + 1 :] for word in _WORD.findall(line.text)}
             for name in before:

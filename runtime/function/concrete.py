@@ -75,7 +75,7 @@ class ConcreteFunction:
         results = self.graph.results
         self._outputs = results[0].type if traced.outputs is None and results else traced.outputs
         self.device = "cuda" if any(map(_on_gpu, signature.types)) else "cpu"
-        self.not_native = ""
+        self.not_native = self.plan_problem = ""
         self._native: Native | None = None
         self._job: background.Job | None = None
         self._puts: list[Callable[[Callable[..., Any]], object]] = []
@@ -97,7 +97,11 @@ class ConcreteFunction:
     @computed
     def plan(self) -> PlanSource:
         """The plan: the graph as one Python function, with its constants and lines."""
-        return python_source.plan_source(self.optimised, device=self.device, blocks=True)
+        try:
+            return python_source.plan_source(self.optimised, device=self.device, blocks=True)
+        except Exception as problem:  # a mistake of ours: the traced graph does it right, only slower
+            self.plan_problem = f"{type(problem).__name__}: {problem}"
+            return python_source.plan_source(self.graph, device=self.device)
 
     @computed
     def run_plan(self) -> Callable[..., Any]:

@@ -33,11 +33,6 @@ def run_functions_eagerly(eager: bool) -> None:
     MODE.eager = bool(eager)
 
 
-def functions_run_eagerly() -> bool:
-    """What `run_functions_eagerly` was last told."""
-    return MODE.eager
-
-
 def executing_eagerly() -> bool:
     """Whether values are real here: True unless a function is being traced in this thread."""
     return core.active() is None

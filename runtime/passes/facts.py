@@ -18,7 +18,6 @@ from runtime.ir.opdef import PURE, OpDef
 from runtime.types import (
     ArrayType,
     MaybeUnbound,
-    NumberType,
     ObjectType,
     StaticType,
     TupleType,
@@ -240,8 +239,3 @@ def is_zero(x: Operand) -> bool:
         and x.value == 0
         and math.copysign(1, x.value) > 0
     )
-
-
-def may_be_number(t: Type) -> bool:
-    """Whether the type is that of one number."""
-    return isinstance(t, (WeakType, NumberType)) or (isinstance(t, ArrayType) and t.scalar)

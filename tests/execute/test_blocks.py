@@ -131,6 +131,25 @@ def shorter(seen: Any) -> Any:
     return seen[0], seen[1], list(dict.fromkeys(seen[2]))
 
 
+def picks(x: Any, n: Any) -> Any:
+    s = 0.0
+    for _ in range(n):
+        s += np.where(x > 0, x * 2.0, 1 / x).sum()
+    return s
+
+
+def test_results_that_are_picked_in_a_loop(small: None) -> None:
+    function = ag.function(picks)
+    for n in (1, 2, 3):
+        for x in (np.arange(1.0, 30.0), np.arange(-4.5, 20.0)):
+            assert function(x, n) == picks(x, n)
+        with pytest.warns(RuntimeWarning, match="divide by zero"):
+            assert function(np.arange(9.0), n) == np.inf
+    for record in function.traces:
+        assert record.plain is None and record.concrete is not None
+        assert "blocks_1" in record.concrete.plan_source and not record.concrete.plan_problem
+
+
 @pytest.mark.parametrize("start", range(0, 60, 20))
 def test_programs(start: int, tmp_path: pathlib.Path, small: None) -> None:
     assert sum(check(seed, tmp_path) for seed in range(start, start + 20)) > 5
