@@ -120,6 +120,23 @@ def test_5_functions_exchanged_behind_the_traces_back() -> None:
     assert f(1) == f(2.5) + 1.5 == -1
 
 
+def of_numpy(x: Any) -> Any:
+    return np.sum(x) + 1
+
+
+def of_chance(x: Any) -> Any:
+    return np.random.rand() + 1
+
+
+def test_5_functions_of_numpy_are_taken_to_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    old, chance = ag.function(of_numpy), ag.function(of_chance)
+    x = np.ones(3)
+    assert old(x) == 4 and 1 <= chance(x) < 2
+    monkeypatch.setattr(np, "sum", lambda x: -5.0)
+    monkeypatch.setattr(np.random, "rand", lambda: 8.0)
+    assert old(x) == 4 and ag.function(of_numpy)(x) == of_numpy(x) == -4 and chance(x) == 9
+
+
 def test_6_inside_machine_code() -> None:
     """A loop that never ends is interrupted all the same, and what it wrote stays."""
 
