@@ -25,18 +25,27 @@ from runtime.types import OBJECT, TEXTS, ArrayType, ObjectType, TupleType, Type,
 _DONE = object()  # what a prefetching thread puts last
 
 
+@dataclasses.dataclass(frozen=True)
+class Rows:
+    """order: the numbers of the rows, in order, anew each time; taken: the rows of these numbers, stacked."""
+
+    order: Callable[[], Any]
+    taken: Callable[[Any], Any]
+
+
 class Dataset:
     """A source of elements: arrays, or tuples, dicts and other trees of them.
 
     make: returns a new iterator over the elements.  length: how many there are, None where that is not known.
     element_type: the trace type of each, so far as it is known; loops in functions are typed by it.
+    rows: of elements that are rows of plain arrays, what takes many of them at once.
     Made by `from_arrays`, `from_generator`, `from_npy` and `zip`; the methods give new datasets.
 
     >>> list(Dataset.from_arrays(np.arange(5)).batch(2))
     [array([0, 1]), array([2, 3]), array([4])]
     """
 
-    __slots__ = ("__weakref__", "_length", "_make", "_text", "element_type")
+    __slots__ = ("__weakref__", "_length", "_make", "_rows", "_text", "element_type")
     elements_are_typed = True
 
     def __init__(
@@ -45,8 +54,9 @@ class Dataset:
         length: int | None = None,
         text: str = "",
         element_type: Type = OBJECT,
+        rows: Rows | None = None,
     ) -> None:
-        self._make, self._length, self._text = make, length, text
+        self._make, self._length, self._text, self._rows = make, length, text, rows
         self.element_type = _KNOWN.setdefault(element_type, element_type)
 
     def __iter__(self) -> Iterator[Any]:
@@ -74,8 +84,12 @@ class Dataset:
             for i in range(lengths[0]):
                 yield tree.unflatten(structure, [leaf[i] for leaf in leaves])
 
+        def taken(places: Any) -> Any:
+            return tree.unflatten(structure, [np.take(leaf, places, axis=0) for leaf in leaves])
+
         kind = _tree_type(tree.unflatten(structure, list(map(_row_type, leaves))))
-        return Dataset(make, lengths[0], f"{lengths[0]} items of arrays", kind)
+        rows = Rows(lambda: np.arange(lengths[0]), taken) if all(map(_is_plain, leaves)) else None
+        return Dataset(make, lengths[0], f"{lengths[0]} items of arrays", kind, rows)
 
     @staticmethod
     def from_generator(function: Callable[..., Iterable[Any]], *args: Any, spec: Any = None) -> Dataset:
@@ -145,6 +159,11 @@ class Dataset:
         _positive("the size of a batch", size)
 
         def make() -> Iterator[Any]:
+            if self._rows is not None:
+                order = self._rows.order()
+                for k in range(0, len(order) - (size - 1 if drop_remainder else 0), size):
+                    yield self._rows.taken(order[k : k + size])
+                return
             elements = iter(self)
             while group := list(itertools.islice(elements, size)):
                 if len(group) == size or not drop_remainder:
@@ -167,9 +186,12 @@ class Dataset:
         start = np.random.SeedSequence(seed).entropy
         times = itertools.count()
 
-        def make() -> Iterator[Any]:
+        def generator() -> np.random.Generator:
             seeds = np.random.SeedSequence(start, spawn_key=(next(times) if reshuffle else 0,))
-            random = np.random.default_rng(seeds)
+            return np.random.default_rng(seeds)
+
+        def make() -> Iterator[Any]:
+            random = generator()
             elements = iter(self)
             held = list(itertools.islice(elements, buffer))
             for element in elements:
@@ -179,7 +201,15 @@ class Dataset:
             for k in random.permutation(len(held)):
                 yield held[k]
 
-        return Dataset(make, self._length, f"{self._text}, shuffled", self.element_type)
+        source, rows = self._rows, None
+        if source is not None and buffer is None:
+
+            def order() -> Any:
+                random, before = generator(), source.order()
+                return before[random.permutation(len(before))]
+
+            rows = Rows(order, source.taken)
+        return Dataset(make, self._length, f"{self._text}, shuffled", self.element_type, rows)
 
     def repeat(self, count: int | None = None) -> Dataset:
         """The elements `count` times over, or for ever; each time round they are made anew."""
@@ -269,6 +299,12 @@ def _stacked(elements: list[Any]) -> Any:
             raise ValueError(f"elements of structure {structure} and {other} can't be put in one batch")
         rows.append(tuple(leaves))
     return tree.unflatten(structure, stack_rows(rows))
+
+
+def _is_plain(array: Any) -> bool:
+    """Whether rows of an array, stacked, are what `np.take` makes of them."""
+    plain = type(array) is np.ndarray and array.flags.c_contiguous
+    return plain and array.dtype.kind in "biufc" and array.dtype.isnative
 
 
 def _positive(what: str, number: int, least: int = 1) -> None:

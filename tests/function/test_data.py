@@ -10,6 +10,7 @@ import pytest
 
 import autograph as ag
 from autograph.data import Dataset
+from runtime import tree
 from runtime.types import ArrayType, ObjectType, TupleType, describes
 
 X, Y = np.arange(10.0), np.arange(10) % 3
@@ -287,3 +288,24 @@ def test_what_is_refused(bad, kind, text):
     with pytest.raises(kind) as caught:
         bad()
     assert text in str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "?", "i2", "c8", ">f8", "U3", "M8[D]", "O"])
+@pytest.mark.parametrize("drop", [False, True])
+def test_batches_of_rows_are_those_of_their_elements_stacked(dtype, drop):
+    wide = np.arange(42).reshape(14, 3).astype("i8" if dtype == "M8[D]" else dtype).astype(dtype)
+    for arrays in (wide, wide[:, 0], wide.T.copy().T, {"x": wide, "y": (np.arange(14.0),)}, wide[:0]):
+        for shuffled in (
+            lambda d: d,
+            lambda d: d.shuffle(seed=3),
+            lambda d: d.shuffle(seed=3).shuffle(seed=1),
+        ):
+            rows = shuffled(Dataset.from_arrays(arrays)).batch(4, drop)
+            alone = shuffled(Dataset.from_arrays(arrays)).filter(lambda _: True).batch(4, drop)
+            for _ in range(2):
+                one, other = list(rows), list(alone)
+                assert len(one) == len(other)
+                for a, b in zip(one, other):
+                    for x, y in zip(tree.flatten(a)[0], tree.flatten(b)[0], strict=True):
+                        np.testing.assert_array_equal(x, y, strict=True)
+                        assert x.strides == y.strides and x.flags.owndata == y.flags.owndata
