@@ -64,6 +64,13 @@ class Liveness:
                 return leaf
         return None
 
+    def saving(self, x: Lazy, others: Mapping[Value, Val], k: int) -> Arr | None:
+        """The array to store a lazy one in, if it is one of several that nothing else reads after node k."""
+        alive = self.alive(others, k)
+        if alive is None or len({a.site for a in x.leaves if a.site in self.made} - alive) < 2:
+            return None
+        return self.dying(x, others, k)
+
     def alive(self, env: Mapping[Value, Val], k: int) -> set[int] | None:
         """The places whose arrays are read after node number k; None where that is not known."""
         alive: set[int] = set()

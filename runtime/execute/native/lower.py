@@ -8,9 +8,10 @@ that it made itself, has changed; or 2, when a signal handler raised.  Unlowered
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 
-from runtime.execute.native import elementwise, merge, ownership, plain_nodes
+from runtime.execute.native import chains, elementwise, linear, merge, ownership, plain_nodes
 from runtime.execute.native.arrays import dense
 from runtime.execute.native.emit import FALSE, FLAGS, TRUE, Block, Emitter, Phi
 from runtime.execute.native.facts import gain, watches
@@ -45,6 +46,7 @@ from runtime.types import ArrayType, NumberType, Type
 
 MAX_PICKED = 16
 OUTER_PAUSE = 1 << 10  # the same for a `for` with a loop inside
+PRODUCTS = ("matmul", "np.matmul", "np.dot", "nd.dot")
 PAUSE = 1 << 20  # trips of a `while` between looks at what else goes on
 
 
@@ -192,12 +194,18 @@ class _Lowering:
         waiting, life = may_wait(graph), Liveness(graph, self.state.owned)
         outside, self.state.free = self.state.free, []
         for k, node in enumerate(graph.nodes):
+            if all(x in env for x in node.outputs) and node.outputs:
+                continue  # done with the one before
             if node.op == "raise":
                 self.e.bail_if(TRUE)
                 self.state.free = outside
                 return None
             if graph.diverges and not node.regions:
                 continue  # it raises in the end, and then the plan does all of it
+            if node.op in PRODUCTS:
+                self.settle(env, life, k)
+                if self.with_next(graph, k, env, life):
+                    continue
             try:
                 made = self.node(node, list(map(get, node.inputs)))
             except Unlowered as reason:
@@ -220,6 +228,54 @@ class _Lowering:
             self.e.bail_if(TRUE)
             return None
         return list(map(get, graph.results))
+
+    def with_next(self, graph: Graph, k: int, env: dict[Value, Val], life: Liveness) -> bool:
+        """Do a product of matrices together with the operator after it, which alone reads it, and with more
+        of such pairs where one goes on with what the one before gives."""
+        found = chains.pairs(graph, k, life.last)
+        if not found:
+            return False
+
+        def get(x: Operand) -> Val:
+            return lift(x.value) if isinstance(x, Const) else env[x]
+
+        links: list[linear.Link] = []
+        for views, node, after in found:
+            for view in views:
+                made = self.node(view, list(map(get, view.inputs))) or []
+                env.update(zip(view.outputs, made, strict=True))
+                list(map(life.born, made))
+            left = after.inputs[1] is node.outputs[0]
+            compute = functools.partial(chains.computed, self.state, after.op, left)
+            links.append((list(map(get, node.inputs)), compute))
+        _, node, after = found[0]
+        other = get(after.inputs[0 if after.inputs[1] is node.outputs[0] else 1])
+        result = after.outputs[0].type
+        assert isinstance(result, ArrayType)
+        place = other if isinstance(other, Arr) and other.dtype.num == result.dtype.num else None
+        if place is not None:
+            alive = life.alive(env, k + 1)
+            own = place.handle is not None and place.site in life.made
+            place = None if alive is None or not own or place.site in alive else place
+        done = linear.joined(self.state, links, other, place, result.dtype)
+        if done is None:
+            return False
+        made_of = found[done[1] - 1][2]
+        for _, node, after in found[: done[1]]:
+            env[node.outputs[0]] = env[after.outputs[0]] = done[0]  # nobody reads those in between
+        life.born(done[0])
+        self.state.free += life.freed(env, graph.nodes.index(made_of))
+        return True
+
+    def settle(self, env: dict[Value, Val], life: Liveness, k: int) -> None:
+        """Store what waits beyond node `k` and alone keeps several arrays: one of them is free then."""
+        for value, x in list(env.items()):
+            if isinstance(x, Lazy) and life.last.get(value, -1) >= k:
+                place = life.saving(x, {v: y for v, y in env.items() if v is not value}, k - 1)
+                if place is not None:
+                    env[value] = self.kept(x, place)
+                    life.born(env[value])
+                    self.state.free += life.freed(env, k - 1)
 
     def kept(self, x: Lazy, place: Arr | None) -> Arr:
         """A lazy array in memory: in that of an array that only it reads, if there is one."""

@@ -62,7 +62,7 @@ def _fits(node: Node) -> bool:
         return False
     taken = tuple(dict.fromkeys(x for x in node.inputs if isinstance(x, Value)))
     try:
-        lower(_graph("one", taken, (node,), node.outputs))
+        lower(alone("one", taken, (node,), node.outputs))
     except Unlowered:
         return False
     return True
@@ -77,7 +77,7 @@ def _known(t: Type) -> bool:
         return False
 
 
-def _graph(name: str, taken: Sequence[Value], nodes: Sequence[Node], results: Sequence[Value]) -> Graph:
+def alone(name: str, taken: Sequence[Value], nodes: Sequence[Node], results: Sequence[Value]) -> Graph:
     """A graph of some nodes alone."""
     last: tuple[Node, ...] = ()
     given: tuple[Operand, ...] = tuple(results)
@@ -106,12 +106,12 @@ def _call(
     results = [v for n in run for v in n.outputs if needed.get(v, 0) > inside.get(v, 0)]
     if not results:
         return None
-    alone = _graph(f"{name}_run{count + 1}", tuple(taken), run, results)
+    part = alone(f"{name}_run{count + 1}", tuple(taken), run, results)
     try:
-        native = compile_graph(alone)
+        native = compile_graph(part)
     except Unlowered:
         return None
-    call: tuple[Operand, ...] = (Const(native, alone.name), *taken)
+    call: tuple[Operand, ...] = (Const(native, part.name), *taken)
     if len(results) == 1:
         return [Node("py.call", call, (results[0],), span=run[-1].span)]
     whole = Value(TupleType(tuple(v.type for v in results)))

@@ -13,6 +13,7 @@ from typing import Any
 
 from runtime.execute.native.kinds import Unlowered
 from runtime.execute.native.segments import grouped
+from runtime.execute.native.tails import called, divided
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.walk import inline
 from runtime.types import ObjectType, TupleType
@@ -27,11 +28,27 @@ def split(graph: Graph, compile_graph: Compile) -> Graph | None:
 
     `compile_graph` raises Unlowered for what it can't do.
     """
+    whole = _but_its_end(graph, compile_graph)
+    if whole is not None:
+        return whole
     made = _Splitter(compile_graph)
     nodes = made.nodes(graph)
     if made.why is not None and not made.count:
         raise made.why
     return dataclasses.replace(graph, nodes=nodes) if made.count else None
+
+
+def _but_its_end(graph: Graph, compile_graph: Compile) -> Graph | None:
+    """The graph with one native call for all but the views and containers that it makes last."""
+    parts = divided(graph)
+    if parts is None:
+        return None
+    begin, taken, given, end = parts
+    try:
+        native = compile_graph(begin)
+    except Unlowered:
+        return None
+    return dataclasses.replace(graph, nodes=(*called(native, begin, taken, given), *end))
 
 
 class _Splitter:
