@@ -241,8 +241,8 @@ class Reduced:
         self.tile: Room | None = None
         self.own = False
         long = not source.dims[-1].isdigit() or int(source.dims[-1]) > SHORT
-        if isinstance(source.held, Kept) and last is source.held:
-            self.row_of = source.held
+        if last is source.held and isinstance(last, Kept):
+            self.row_of = last
         elif not unit and long and name[:3] != "arg" and (source.kind.kind != "f" or name == "sum"):
             self.tile = Room(source.kind, str(TILE))
         elif not unit:
