@@ -186,9 +186,14 @@ def _check_targets(scope: Scope, captures: Captures, work: Work) -> None:
 
 
 def imported(root: gast.AST) -> set[str]:
-    """The names that imports in the tree bind."""
-    imports = [node for node in walk(root) if isinstance(node, (gast.Import, gast.ImportFrom))]
-    return {name for node in imports for name in import_names(node)}
+    """The names that imports and type statements in the tree bind."""
+    found: set[str] = set()
+    for node in walk(root):
+        if isinstance(node, (gast.Import, gast.ImportFrom)):
+            found.update(import_names(node))
+        elif type(node).__name__ == "TypeAlias":
+            found.add(node.name.id)
+    return found
 
 
 class Boxer(Rewriter):
@@ -270,6 +275,13 @@ class Boxer(Rewriter):
         return [node, locate(assign(self.value(box, node, gast.Store()), load(node.name)), node)]
 
     visit_Opaque = visit_FunctionDef
+
+    def visit_TypeAlias(self, node: Any) -> Any:
+        node.type_params, node.value = list(map(self.visit, node.type_params)), self.visit(node.value)
+        box, name = self.box(node.name.id), node.name.id
+        if box is None:
+            return node
+        return [node, locate(assign(self.value(box, node, gast.Store()), load(name)), node)]
 
     def visit_ClassDef(self, node: Any) -> Any:
         for part in node.body:
