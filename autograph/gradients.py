@@ -48,11 +48,10 @@ def _cleaning(function: Function) -> Function:
         try:
             return function(*args, **kwargs)
         except BaseException as error:
-            found = cleaned(error)
             if sys.version_info < (3, 11):  # a bare raise would restore the old traceback
-                raise error.with_traceback(found)  # noqa: B904  it is the error that is being handled
+                raise error.with_traceback(cleaned(error))  # noqa: B904  it is the error that is being handled
             else:
-                error.__traceback__ = found
+                error.__traceback__ = cleaned(error)
                 raise
 
     return call_cleanly

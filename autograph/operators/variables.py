@@ -81,9 +81,12 @@ def raise_(*parts: Any) -> None:
     if trace is None:
         if not parts:
             raise
-        if len(parts) == 2:
-            raise parts[0] from parts[1]
-        raise parts[0]
+        try:
+            if len(parts) == 2:
+                raise parts[0] from parts[1]
+            raise parts[0]
+        finally:  # this frame is in the error's traceback: no circle
+            del parts
     trace.emit("raise", parts)
     raise Diverged
 

@@ -42,11 +42,10 @@ def load(plan: PlanSource, *, show_generated: bool | None = None) -> Callable[..
         try:
             return function(*args)
         except BaseException as error:
-            found = traceback.cleaned(error, show_generated=show_generated)
             if sys.version_info < (3, 11):  # a bare raise would restore the old traceback
-                raise error.with_traceback(found)  # noqa: B904  it is the error that is being handled
+                raise error.with_traceback(traceback.cleaned(error, show_generated=show_generated))  # noqa: B904  it is the error that is being handled
             else:
-                error.__traceback__ = found
+                error.__traceback__ = traceback.cleaned(error, show_generated=show_generated)
                 raise
 
     vars(run)["plan"] = function

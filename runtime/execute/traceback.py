@@ -104,17 +104,23 @@ def cleaned(error: BaseException, *, show_generated: bool | None = None) -> type
     """
     if settings.show_generated_frames if show_generated is None else show_generated:
         return error.__traceback__
+    other: BaseException | None = None
+    entries: list[_Entry] = []
     try:
         for other in _related(error):
             if other is not error and _has_generated(other.__traceback__):
                 other.__traceback__ = rewritten(other.__traceback__, show_generated=False)
-        entries = _entries(error.__traceback__)
+        _fill(entries, error.__traceback__)
         place = entries[-1].span if entries else None
         if place is not None and isinstance(error, AutographError):
             error.locate(place)
         return _chained(entries)
     except RecursionError:  # no room left on the stack for this: better the frames as they are
         return error.__traceback__
+    finally:
+        # The new frames were called from here, and know it: what refers to them would be a circle, which
+        # would keep the user's arguments until the garbage collector comes.  So it is in what is called.
+        del error, other, entries
 
 
 def _related(error: BaseException) -> Iterator[BaseException]:
@@ -148,16 +154,20 @@ def rewritten(
     """
     if settings.show_generated_frames if show_generated is None else show_generated:
         return traceback
-    return _chained(_entries(traceback))
-
-
-def _entries(traceback: types.TracebackType | None) -> list[_Entry]:
-    """What stands for the traceback's entries."""
     entries: list[_Entry] = []
+    try:
+        _fill(entries, traceback)
+        return _chained(entries)
+    finally:
+        del entries, traceback
+
+
+def _fill(entries: list[_Entry], traceback: types.TracebackType | None) -> None:
+    """Append what stands for the traceback's entries."""
     while traceback is not None:
         _add(entries, traceback)
         traceback = traceback.tb_next
-    return entries
+    del entries
 
 
 def _chained(entries: list[_Entry]) -> types.TracebackType | None:
@@ -187,6 +197,7 @@ def _add(entries: list[_Entry], traceback: types.TracebackType) -> None:
             entries.append(_Entry(frame, traceback.tb_lasti, traceback.tb_lineno))
         return
     span = generated.places(code, traceback.tb_lasti, traceback.tb_lineno)
+    del traceback
     chain = []
     while span is not None:
         chain.append(span)
@@ -194,8 +205,8 @@ def _add(entries: list[_Entry], traceback: types.TracebackType) -> None:
     if chain and entries and generated.inner(code) and _same_function(entries[-1].span, chain[-1]):
         entries.pop()
     for place in reversed(chain):
-        stand_in, instruction = _frame(place, frame)
-        entries.append(_Entry(stand_in, instruction, place.line, place))
+        entries.append(_Entry(*_frame(place, frame), place.line, place))
+    del entries, frame
 
 
 def _same_function(a: Span | None, b: Span) -> bool:
@@ -218,6 +229,11 @@ def _frame(span: Span, generated: types.FrameType) -> tuple[types.FrameType, int
     except _Marker as marker:
         inner = marker.__traceback__
         assert inner is not None and inner.tb_next is not None
-        marker.__traceback__ = None  # the frame refers to the marker: no circle
-        return inner.tb_next.tb_frame, inner.tb_next.tb_lasti
+        marker.__traceback__ = marker.__context__ = None  # the frame refers to the marker: no circle
+        inner = inner.tb_next
+        assert inner is not None
+        try:
+            return inner.tb_frame, inner.tb_lasti
+        finally:
+            del inner, generated
     raise AssertionError("unreachable")

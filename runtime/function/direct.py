@@ -208,3 +208,4 @@ def _on_error(function: Direct, error: BaseException) -> None:
     if isinstance(error, GuardError):
         function._distrust(error.place)
     error.__traceback__ = cleaned(error)
+    del error  # this frame is behind those of its traceback: no circle

@@ -172,11 +172,10 @@ class PolymorphicFunction(Direct, Generic[P, R]):
         except BaseException as error:
             if isinstance(error, GuardError):
                 self._distrust(error.place)
-            found = cleaned(error)
             if sys.version_info < (3, 11):  # a bare raise would restore the old traceback
-                raise error.with_traceback(found)  # noqa: B904  it is the error that is being handled
+                raise error.with_traceback(cleaned(error))  # noqa: B904  it is the error that is being handled
             else:  # a bare raise adds no entry for this frame
-                error.__traceback__ = found
+                error.__traceback__ = cleaned(error)
                 raise
 
     def _distrust(self, place: str) -> None:

@@ -72,11 +72,10 @@ class PrefixedFunction(PolymorphicFunction[P, R]):
         try:
             return super().__call__(*self.prefix, *args, **{**self.keywords, **kwargs})
         except BaseException as error:  # as in the base class
-            found = cleaned(error)
             if sys.version_info < (3, 11):
-                raise error.with_traceback(found)  # noqa: B904  it is the error that is being handled
+                raise error.with_traceback(cleaned(error))  # noqa: B904  it is the error that is being handled
             else:
-                error.__traceback__ = found
+                error.__traceback__ = cleaned(error)
                 raise
 
     def get_concrete_function(self, /, *args: Any, **kwargs: Any) -> ConcreteFunction:

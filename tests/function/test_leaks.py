@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import linecache
+import sys
 
 import numpy as np
 import pytest
@@ -49,3 +50,66 @@ def test_real_traces_go_with_all_that_belongs_to_them():
             files.append(len(linecache.cache))
     assert counts[2] - counts[1] < 100, counts
     assert files[2] - files[1] < 5, files
+
+
+def stops(x, n):
+    if n[0] > 0:
+        raise ValueError("stop")
+    return x + 1
+
+
+def stops_inside(x, n):
+    return stops(x, n) + 1
+
+
+def outside_of_it(x, n):
+    return x[n[0] + 77]
+
+
+def from_another(x, n):
+    try:
+        return x[77]
+    except IndexError as error:
+        raise ValueError("none") from error
+
+
+def in_a_loop(x, n):
+    s = 0.0
+    for i in range(30):
+        s += x[i]
+    return s
+
+
+def in_an_op(x, n):
+    return (x * np.ones(7)).sum()
+
+
+@pytest.mark.parametrize("body", [stops, stops_inside, outside_of_it, from_another, in_a_loop, in_an_op])
+@pytest.mark.parametrize("way", ["function", "convert", "gradient", "tape"])
+def test_errors_let_go_of_the_arguments_at_once(body, way):
+    f = {
+        "function": lambda: ag.function(body),
+        "convert": lambda: ag.convert(body),
+        "gradient": lambda: ag.grad(body),
+        "tape": lambda: ag.grad(body).eager,
+    }[way]()
+    x, n = np.arange(4.0), np.ones(1, int)
+
+    def fail(times):
+        for _ in range(times):
+            try:
+                f(x, n)
+            except (ValueError, IndexError):
+                pass
+            else:
+                raise AssertionError
+
+    fail(3)
+    gc.collect()
+    gc.disable()
+    try:
+        before = sys.getrefcount(x)
+        fail(10)
+        assert sys.getrefcount(x) == before
+    finally:
+        gc.enable()
