@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
-import functools
 import types as _types
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from runtime.boxes import Cell
+from runtime.computed import computed
 from runtime.function.signature import Signature
 from runtime.lazy import Lazy
 from runtime.trace.record import BUILTINS, Guard
@@ -50,7 +50,7 @@ class Checks:
     lines: tuple[Line, ...] = ()
     keep: tuple[Any, ...] = ()
 
-    @functools.cached_property
+    @computed
     def words(self) -> Any:
         """The lines in memory."""
         flat = [word for line in self.lines for word in line]
