@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.floats import ORDERED
+from runtime.execute.native.host import flags
 from runtime.execute.native.integers import compare_ints
 from runtime.execute.native.kinds import Scalar, Unlowered
 from runtime.execute.native.lines import vector_bytes
@@ -342,11 +343,39 @@ def _truncated(e: Emitter, source: Scalar, x: str, kind: Scalar) -> str:
 
     if e.lanes == 1:
         return single(x)
+    group = 256 // source.bits
+    if whole == "i32" and e.lanes % group == 0 and "avx" in flags():
+        return _by_groups(e, source, x, group)
+    if whole == "i64" and e.lanes % 4 == 0 and {"avx512dq", "avx512vl"} <= flags():
+        return _by_groups(e, source, x, 4, True)
     found = "poison"
     for lane in range(e.lanes):
         one = single(e.op(f"extractelement {e.wide(source.llvm)} {x}, i32 {lane}"))
         found = e.op(f"insertelement {e.wide(whole)} {found}, {whole} {one}, i32 {lane}")
     return found
+
+
+def _by_groups(e: Emitter, source: Scalar, x: str, group: int, long: bool = False) -> str:
+    """The integer parts of floats in 32 or 64 bits, a register full of floats at once."""
+    function = f"llvm.x86.avx.cvtt.{'pd2dq' if source.bits == 64 else 'ps2dq'}.256"
+    wide, held, found = e.wide(source.llvm), f"<{group} x {source.llvm}>", []
+    for first in range(0, e.lanes, group):
+        mask = ", ".join(f"i32 {first + k}" for k in range(group))
+        part = e.op(f"shufflevector {wide} {x}, {wide} poison, <{group} x i32> <{mask}>")
+        if long:
+            function = f"llvm.x86.avx512.mask.cvtt{'pd' if source.bits == 64 else 'ps'}2qq.256"
+            more = (("<4 x i64>", "zeroinitializer"), ("i8", "-1"))
+            found.append(e.call("<4 x i64>", function, (held, part), *more))
+        else:
+            found.append(e.call(f"<{group} x i32>", function, (held, part)))
+    unit = "i64" if long else "i32"
+    while len(found) > 1:
+        mask = ", ".join(f"i32 {k}" for k in range(2 * group))
+        pairs = zip(found[::2], found[1::2], strict=True)
+        t = f"<{group} x {unit}>"
+        found = [e.op(f"shufflevector {t} {a}, {t} {b}, <{2 * group} x i32> <{mask}>") for a, b in pairs]
+        group *= 2
+    return found[0]
 
 
 __all__ = ["clipped", "converted", "lowered", "powered", "truth"]
