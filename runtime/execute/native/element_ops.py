@@ -34,6 +34,7 @@ COMPARED = {
     "less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge", "equal": "eq",
     "not_equal": "ne",
 }  # fmt: skip
+OF_INTEGERS = {"isnan": "false", "isinf": "false", "isfinite": "true"}
 LLVM_UNARY = {n: n for n in ("sqrt", "floor", "ceil", "trunc", "rint", "fabs")}
 LOGICAL = {"logical_and": "and", "logical_or": "or", "logical_xor": "xor"}
 
@@ -42,6 +43,10 @@ def lowered(e: Emitter, name: str, kind: Scalar, out: Scalar, count: int) -> Low
     """The instructions of a ufunc on operands of one kind, or None where there are none here."""
     if count == 2:
         return _binary(e, name, kind, out)
+    if count == 1 and kind.kind in "iu" and name in OF_INTEGERS:
+        return lambda x: e.splat("i1", OF_INTEGERS[name])
+    if count == 1 and kind.kind in "iu" and kind == out and name in ("floor", "ceil", "trunc"):
+        return lambda x: x.text
     return _unary(e, name, kind, out) if count == 1 else None
 
 

@@ -20,6 +20,21 @@ def long(x):
     return (x * 2).astype(np.int64), (x * x).astype(np.int32)
 
 
+def rounded(x):
+    return np.floor(x), np.ceil(x), np.trunc(x)
+
+
+def asked(x):
+    return np.isnan(x), np.isinf(x), np.where(np.isfinite(x), x, 0), np.isfinite(x).sum()
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i4", "i8", "u1", "u8"])
+@pytest.mark.parametrize("function", [rounded, asked])
+def test_functions_of_floats_on_integers(function, dtype):
+    x = np.arange(67).astype(dtype)
+    both(function, [(x,), (x[:3],), (x[:66].reshape(6, 11),)], lowered=False)
+
+
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("function", [short, long])
 def test_casts(function, dtype):
