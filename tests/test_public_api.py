@@ -15,7 +15,7 @@ NAMES = (
     "function convert to_code do_not_convert TensorSpec cond while_loop for_loop try_ with_ "
     "run_functions_eagerly "
     # what generated code calls
-    "and_ or_ not_ is_ is_not in_ not_in item keywords part percent call attribute "
+    "and_ or_ not_ is_ is_not in_ not_in item keywords part percent spread call attribute "
     "list_ dict_ set_ dict_merge list_comp set_comp dict_comp "
     "generator unpack Cell global_cell unbound bound raise_ import_ import_from tuple_ "
     # derivatives
