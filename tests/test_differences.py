@@ -79,7 +79,7 @@ def test_2_one_line_that_computes_something_twice_warns_once() -> None:
             warnings.simplefilter("always")
             function(np.array([-1.0, 1.0]))
         counts.append(len(caught))
-    assert counts == [2, 1]
+    assert counts == [2, 1 if sys.version_info >= (3, 11) else 2]  # columns tell it from two trips
 
 
 def test_3_nan_stays_nan() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from typing import Any
 
@@ -177,7 +178,8 @@ def test_each_trip_warns(executor: str) -> None:
         warnings.simplefilter("always")
         converted = ag.function(logs_in_trips)
         converted(np.array([-1.0, 2.0]))
-    assert len(caught) == 4  # plain Python: two in each trip, both of one line
+    # Plain Python: two in each trip, both of one line; without columns they can't be told from two trips.
+    assert len(caught) == (4 if sys.version_info >= (3, 11) else 8)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         logs_in_trips(np.array([-1.0, 2.0]))
