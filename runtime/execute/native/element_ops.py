@@ -47,7 +47,20 @@ def lowered(e: Emitter, name: str, kind: Scalar, out: Scalar, count: int) -> Low
         return lambda x: e.splat("i1", OF_INTEGERS[name])
     if count == 1 and kind.kind in "iu" and kind == out and name in ("floor", "ceil", "trunc"):
         return lambda x: x.text
+    if count == 1 and kind.kind in "iu" and kind == out and name == "sign":
+        return lambda x: _one_of_sign(e, kind, x.text)
     return _unary(e, name, kind, out) if count == 1 else None
+
+
+def _one_of_sign(e: Emitter, kind: Scalar, x: str) -> str:
+    """1, 0 or -1 for an integer."""
+    t = e.wide(kind.llvm)
+    zero = e.splat(kind.llvm, "0")
+    if kind.kind == "u":
+        return e.op(f"zext {e.wide('i1')} {e.op(f'icmp ne {t} {x}, {zero}')} to {t}")
+    above, below = (e.op(f"icmp {how} {t} {x}, {zero}") for how in ("sgt", "slt"))
+    ones = [e.op(f"{how} {e.wide('i1')} {c} to {t}") for how, c in (("zext", above), ("sext", below))]
+    return e.op(f"or {t} {ones[0]}, {ones[1]}")
 
 
 # --------------------------------------------------------------------------------------------- binary
