@@ -10,6 +10,7 @@ A workload module (`benchmarks/workloads/ID_name.py`) holds
     inputs(seed)          the arguments: NumPy arrays and Python numbers
     plain(*inputs)        the program in plain Python and NumPy, which is also what ours is given
     make_SIDE()           the same as an expert of that side writes it; SIDE_VARIANT: another such version
+    make_ours(ag)         ours is handed the package: the environments of the peers read these files, too
     WRITES                True: it writes to its arguments (each call gets copies)
     NUMPY_IO              True: NumPy in, NumPy out is part of what is timed
     check, HELPERS, NOTES, UNSUPPORTED, SKIP, DIRECT, TORCH_GRAD      where they are needed
@@ -63,12 +64,12 @@ def load(name: str) -> ModuleType:
     return importlib.import_module(f"benchmarks.workloads.{found[0].stem}")
 
 
-def maker(module: ModuleType, side: str) -> Callable[[], Any] | None:
+def maker(module: ModuleType, side: str) -> Callable[..., Any] | None:
     """What makes the side's version of the program."""
     framework, _, variant = side.partition(":")
     suffix = f"_{variant}" if variant else ""
     for name in (framework, SAME_SOURCE.get(framework, framework)):
-        found: Callable[[], Any] | None = getattr(module, f"make_{name}{suffix}", None)
+        found: Callable[..., Any] | None = getattr(module, f"make_{name}{suffix}", None)
         if found is not None:
             return found
     return None
@@ -129,7 +130,7 @@ def _ours(module: ModuleType, side: str, inputs: tuple[Any, ...], io: bool) -> t
     ag = importlib.import_module("autograph")
     ag.settings.executor = "numpy" if side.startswith("ours_plan") else "auto"
     own = maker(module, side)
-    function = ag.function(module.plain) if own is None else own()
+    function = ag.function(module.plain) if own is None else own(ag)
     return functools.partial(function, *inputs), _same
 
 

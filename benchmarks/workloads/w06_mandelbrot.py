@@ -255,9 +255,8 @@ def make_numexpr():
     return f
 
 
-def make_ours():
+def make_ours(ag):
     """A while loop per pixel, written for one pixel."""
-    import autograph as ag
 
     @ag.vectorize
     def count(a, b):
@@ -274,8 +273,6 @@ def make_ours():
     return count
 
 
-def make_ours_arrays():
+def make_ours_arrays(ag):
     """The plain function as it is."""
-    import autograph as ag
-
     return ag.function(plain)

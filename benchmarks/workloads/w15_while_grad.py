@@ -351,9 +351,7 @@ def make_numba_manual():  # noqa: C901 - by hand, all in one
     return f
 
 
-def make_ours():
-    import autograph as ag
-
+def make_ours(ag):
     def loss(y, a):
         t = 0.0
         while t < T_END - 1e-13:
