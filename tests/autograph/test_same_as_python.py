@@ -383,6 +383,35 @@ def unbound_in_an_inner_scope(v: Any, how: Any) -> Any:
     return x
 
 
+_WITHOUT_AXES = tuple(
+    (n, x) for n in (np.int64(0), np.int64(1), np.int64(4)) for x in (A(2.0), A(2), np.float64(2))
+)
+
+
+@case(*_WITHOUT_AXES)
+def arrays_without_axes_become_numbers(n: Any, x: Any) -> Any:
+    """NumPy gives numbers for arithmetic on arrays without axes; what no trip touched is still an array."""
+    t = u = v = x
+    for i in range(n):
+        t = t * 0.5 + i
+        u = -u
+        v = v.sum() + np.maximum(v, i)
+    if n > 2:
+        x = x + 1
+    return t, u, v, x
+
+
+@case(*_WITHOUT_AXES)
+def arrays_without_axes_in_a_while(n: Any, x: Any) -> Any:
+    """The same where nobody knows how many trips there are, and where NumPy does give arrays."""
+    t = w = x
+    while n > 0:
+        t = t * t - 1
+        w = np.where(w > n, w, x)
+        n -= 1
+    return t, w
+
+
 @pytest.mark.parametrize(("function", "calls"), CASES)
 def test_is_as_python(function: Callable[..., Any], calls: tuple[tuple[Any, ...], ...]) -> None:
     checked = ag.function(function, check=True)

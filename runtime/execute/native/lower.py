@@ -84,6 +84,11 @@ def lower(graph: Graph, in_order: bool = True) -> Kernel:
     return _Lowering(graph, in_order).kernel()
 
 
+def _stays_array(t: Type, made: Arr | Lazy) -> bool:
+    """Whether NumPy gives an array here; without axes only where the type, which is exact then, says so."""
+    return not t.scalar if isinstance(t, ArrayType) else bool(made.dims)
+
+
 class _Lowering:
     def __init__(self, graph: Graph, in_order: bool) -> None:
         self.graph, self.in_order = graph, in_order
@@ -300,7 +305,7 @@ class _Lowering:
             plain_nodes.set_item(self.state, args[0], args[1], args[2])
             return []
         made = plain_nodes.value(self.state, node, args)
-        if node.outputs and isinstance(made, (Arr, Lazy)) and getattr(node.outputs[0].type, "scalar", False):
+        if node.outputs and isinstance(made, (Arr, Lazy)) and not _stays_array(node.outputs[0].type, made):
             raise Unlowered("arithmetic on arrays without axes")  # NumPy makes numbers of the results
         return [made] if node.outputs else []
 
