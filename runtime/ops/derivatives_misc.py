@@ -49,47 +49,7 @@ def geomspace(
     return made if dtype is None else made.astype(dtype)
 
 
-# -- order among numbers ---------------------------------------------------------------------------
-
-
-def _nan_order(a: Any, q: float, axis: Any, keepdims: Any) -> Any:
-    """The quantile of what is not NaN; np.sort puts NaN last."""
-    shape = np.shape(a)
-    axes = tuple(range(len(shape))) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    moved = np.moveaxis(a, axes, tuple(range(-len(axes), 0)))
-    flat = np.sort(np.reshape(moved, (*np.shape(moved)[: len(shape) - len(axes)], -1)), axis=-1)
-    last = np.maximum(np.sum(~np.isnan(concrete(flat)), axis=-1, keepdims=True) - 1, 0)
-    low = np.floor(q * last).astype(int)
-    part = q * last - low
-    below = np.take_along_axis(flat, low, -1)
-    above = np.take_along_axis(flat, np.minimum(low + 1, last), -1)
-    made = (below * (1 - part) + above * part)[..., 0][()]
-    if keepdims:
-        kept = {x % len(shape) for x in axes}
-        made = np.reshape(made, tuple(1 if i in kept else n for i, n in enumerate(shape)))
-    return made
-
-
-def nanmedian(
-    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False
-) -> Any:
-    """np.nanmedian as the middle of what is not NaN."""
-    return _nan_order(a, 0.5, axis, bool(keepdims))
-
-
-def _nan_quantile(unit: float) -> Composite:
-    def run(
-        a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
-        method: str = "linear", keepdims: Any = False,
-    ) -> Any:  # fmt: skip
-        if method != "linear":
-            raise NotImplementedError(f"the derivative of quantiles by method {method!r}")
-        found = [_nan_order(a, each / unit, axis, bool(keepdims)) for each in np.ravel(concrete(q)).tolist()]
-        if np.ndim(q) == 0:
-            return found[0]
-        return np.reshape(np.stack(found), (*np.shape(q), *np.shape(found[0])))
-
-    return Composite(run)
+# -- sets and order among numbers -------------------------------------------------------------------
 
 
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
@@ -217,9 +177,6 @@ VJP: dict[str, dict[Any, Any] | Composite] = {
     "np.arange": Composite(arange),
     "np.logspace": Composite(logspace),
     "np.geomspace": Composite(geomspace),
-    "np.nanmedian": Composite(nanmedian),
-    "np.nanquantile": _nan_quantile(1.0),
-    "np.nanpercentile": _nan_quantile(100.0),
     "np.trim_zeros": Composite(trim_zeros),
     "np.union1d": Composite(lambda ar1, ar2: np.unique(_joined(ar1, ar2))),
     "np.intersect1d": Composite(intersect1d),

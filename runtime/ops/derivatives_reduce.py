@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.ops.adjoint import LINEAR, Composite, safe_quotient, scale, spread
+from runtime.ops.adjoint import LINEAR, Composite, concrete, safe_quotient, scale, spread
 
 
 def _masked(ct: Any, where: Any) -> Any:
@@ -167,41 +167,50 @@ def average(
     return made, np.broadcast_to(total, np.shape(made)) if np.shape(made) else total
 
 
-def _order_statistic(a: Any, q: Any, axis: Any, keepdims: bool) -> Any:
-    """The quantile by linear interpolation between neighbours."""
+def _order_statistic(a: Any, q: float, axis: Any, keepdims: bool, skip_nan: bool) -> Any:
+    """The quantile by linear interpolation between neighbours; np.sort puts NaN last, out of the way."""
     shape = np.shape(a)
     axes = tuple(range(len(shape))) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     moved = np.moveaxis(a, axes, tuple(range(-len(axes), 0)))
     flat = np.sort(np.reshape(moved, (*np.shape(moved)[: len(shape) - len(axes)], -1)), axis=-1)
-    place = q * (np.shape(flat)[-1] - 1)
-    low = int(np.floor(place))
-    high = min(low + 1, np.shape(flat)[-1] - 1)
-    made = flat[..., low] * (1 - (place - low)) + flat[..., high] * (place - low)
+    counted = ~np.isnan(concrete(flat)) if skip_nan else np.ones(np.shape(flat), bool)
+    last = np.maximum(np.sum(counted, axis=-1, keepdims=True) - 1, 0)
+    low = np.floor(q * last).astype(int)
+    part = q * last - low
+    below = np.take_along_axis(flat, low, -1)
+    above = np.take_along_axis(flat, np.minimum(low + 1, last), -1)
+    made = (below * (1 - part) + above * part)[..., 0][()]
     if keepdims:
-        made = np.reshape(
-            made, tuple(1 if i in [x % len(shape) for x in axes] else n for i, n in enumerate(shape))
-        )
+        kept = {x % len(shape) for x in axes}
+        made = np.reshape(made, tuple(1 if i in kept else n for i, n in enumerate(shape)))
     return made
 
 
-def median(
-    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False
-) -> Any:
-    """np.median as the middle of the sorted elements."""
-    return _order_statistic(a, 0.5, axis, bool(keepdims))
+def _median(skip_nan: bool) -> Composite:
+    """np.median and np.nanmedian as the middle of the sorted elements."""
+
+    def run(
+        a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False
+    ) -> Any:
+        return _order_statistic(a, 0.5, axis, bool(keepdims), skip_nan)
+
+    return Composite(run)
 
 
-def _quantile(unit: float) -> Composite:
+def _quantile(unit: float, skip_nan: bool) -> Composite:
+    """np.quantile (unit 1), np.percentile (unit 100) and their NaN-skipping twins."""
+
     def run(
         a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
         method: str = "linear", keepdims: Any = False,
     ) -> Any:  # fmt: skip
         if method != "linear":
             raise NotImplementedError(f"the derivative of quantiles by method {method!r}")
-        found = [_order_statistic(a, float(each) / unit, axis, bool(keepdims)) for each in np.ravel(q)]
-        return (
-            found[0] if np.ndim(q) == 0 else np.reshape(np.stack(found), (*np.shape(q), *np.shape(found[0])))
-        )
+        parts = (np.ravel(concrete(q)) / unit).tolist()
+        found = [_order_statistic(a, part, axis, bool(keepdims), skip_nan) for part in parts]
+        if np.ndim(q) == 0:
+            return found[0]
+        return np.reshape(np.stack(found), (*np.shape(q), *np.shape(found[0])))
 
     return Composite(run)
 
@@ -234,9 +243,12 @@ VJP: dict[str, dict[Any, Any] | Composite] = {
     "np.cumsum": {0: cumsum_vjp},
     "np.cumprod": {0: cumprod_vjp},
     "np.average": Composite(average),
-    "np.median": Composite(median),
-    "np.quantile": _quantile(1.0),
-    "np.percentile": _quantile(100.0),
+    "np.median": _median(skip_nan=False),
+    "np.nanmedian": _median(skip_nan=True),
+    "np.quantile": _quantile(1.0, skip_nan=False),
+    "np.nanquantile": _quantile(1.0, skip_nan=True),
+    "np.percentile": _quantile(100.0, skip_nan=False),
+    "np.nanpercentile": _quantile(100.0, skip_nan=True),
     "np.ptp": Composite(ptp),
     "np.nansum": _without_nan(0.0, np.sum),
     "np.nanprod": _without_nan(1.0, np.prod),
