@@ -27,7 +27,8 @@ ARRAY_API = {"Zeros": 183, "Empty": 184, "NewCopy": 85, "CopyInto": 50, "Scalar"
 PYTHON_API = (
     "Py_IncRef", "Py_DecRef", "PyErr_Clear", "PyErr_CheckSignals", "PyEval_SaveThread",
     "PyEval_RestoreThread", "PyFloat_FromDouble", "PyLong_FromLongLong", "PyLong_AsLongLongAndOverflow",
-    "PyTuple_New", "PyTuple_SetItem", "PyObject_Vectorcall", "PyThreadState_Get",
+    "PyTuple_New", "PyTuple_SetItem", "PyList_New", "PyList_SetItem", "PyObject_Vectorcall",
+    "PyThreadState_Get",
 )  # fmt: skip
 LIBM = (
     "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "expm1", "log1p", "sin",

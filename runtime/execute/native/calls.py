@@ -173,7 +173,8 @@ def _enumerate(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
 
 
 def _zip(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
-    if not args or keywords:
+    strict = keywords.pop("strict", lift(False))
+    if not args or keywords or not isinstance(strict, Num) or strict.const is not False:
         raise Unlowered("zip with these arguments")
     return Zip(tuple(args))
 

@@ -18,7 +18,7 @@ from runtime.execute.native.arrays import plus, times
 from runtime.execute.native.emit import FALSE, FLAGS, TRUE, Block, Emitter
 from runtime.execute.native.kinds import Members, Scalar
 from runtime.execute.native.lower import Kernel
-from runtime.execute.native.values import Arr, Num, Static, Tup, Val, one, view, widen
+from runtime.execute.native.values import Arr, Listing, Num, Static, Tup, Val, one, view, widen
 
 DECLARATIONS = """
 declare void @Py_DecRef(ptr)
@@ -27,6 +27,8 @@ declare ptr @PyFloat_FromDouble(double)
 declare ptr @PyLong_FromLongLong(i64)
 declare i64 @PyLong_AsLongLongAndOverflow(ptr, ptr)
 declare ptr @PyTuple_New(i64)
+declare ptr @PyList_New(i64)
+declare i32 @PyList_SetItem(ptr, i64, ptr)
 declare i32 @PyTuple_SetItem(ptr, i64, ptr)
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
 declare ptr @PyThreadState_Get()
@@ -404,11 +406,39 @@ class _Entry:
         at = e.op(f"getelementptr i64, ptr {out}, i64 {next(slots)}")  # type: ignore[call-overload]
         if isinstance(shape, Arr):
             return self.reference(e.effect(f"load ptr, ptr {at}"))
+        if isinstance(shape, Listing):
+            data = e.op(f"getelementptr i64, ptr {out}, i64 {next(slots)}")  # type: ignore[call-overload]
+            return self.build_list(shape, at, data)
         assert isinstance(shape, Num)
         if len(shape.members) == 1:
             return self.box(shape.scalar, at)
         tag_at = e.op(f"getelementptr i64, ptr {out}, i64 {next(slots)}")  # type: ignore[call-overload]
         return self.box_either(shape.members, at, e.effect(f"load i8, ptr {tag_at}"))
+
+    def build_list(self, x: Listing, length_at: str, data_at: str) -> str:
+        """A Python list of as many numbers as its length says."""
+        e, kind = self.e, x.kind
+        assert kind is not None
+        n, data = e.effect(f"load i64, ptr {length_at}"), e.effect(f"load ptr, ptr {data_at}")
+        made = e.effect(f"call ptr @PyList_New(i64 {n})")
+        before, head, body, out = e.here, e.block("items"), e.block("item"), e.block("listed")
+        e.jump(head)
+        e.start(head)
+        k = e.phi(head, "i64")
+        k.ways.append(("0", before.label))
+        e.branch(e.effect(f"icmp ult i64 {k.name}, {n}"), body, out)
+        e.start(body)
+        obj = self.box(
+            kind,
+            e.effect(
+                f"getelementptr i8, ptr {data}, i64 {e.effect(f'mul i64 {k.name}, {kind.dtype.itemsize}')}"
+            ),
+        )
+        e.line(f"call i32 @PyList_SetItem(ptr {made}, i64 {k.name}, ptr {obj})")
+        k.ways.append((e.effect(f"add nuw nsw i64 {k.name}, 1"), e.here.label))
+        e.jump(head)
+        e.start(out)
+        return made
 
     def reference(self, obj: str) -> str:
         """A new reference."""

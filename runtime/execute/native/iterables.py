@@ -1,7 +1,7 @@
 """What a `for` goes over: how many trips, and the item of each.
 
-In: ranges, arrays, and several side by side.  Out: `Trips`.  What always holds: an item is asked for only
-where it is in range.
+In: ranges, arrays, lists, and several side by side.  Out: `Trips`.  What always holds: an item is asked for
+only where it is in range.
 """
 
 from __future__ import annotations
@@ -9,29 +9,48 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
+from runtime.execute.native import lists
 from runtime.execute.native.arrays import item_at
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.kinds import PYTHON_COMPLEX, PYTHON_INT, Unlowered
 from runtime.execute.native.scalars import binary, to_python
 from runtime.execute.native.state import State
-from runtime.execute.native.values import Arr, Count, Listed, Num, Rng, Tup, Val, Zip, one
+from runtime.execute.native.values import Arr, Count, Listed, Listing, Num, Rng, Tup, Val, Zip, one
 
 
 @dataclasses.dataclass
 class Trips:
-    """How a loop counts: from `first` up to `stop`, and what it hands to the body."""
+    """How a loop counts: from `first` up to `stop`, and what it hands to the body.
+
+    moves: whether `stop` is to be asked before each trip, since a list may grow or shrink meanwhile.
+    """
 
     first: str
-    stop: str
+    stop: Callable[[], str]
     signed: bool
     item: Callable[[State, Num], Val]
+    moves: bool = False
 
 
 def length(e: Emitter, source: Val) -> Trips:
     """How to go over a value."""
     if isinstance(source, Rng) and source.step_const == 1:
-        return Trips(source.start, source.stop, True, lambda _, k: one(PYTHON_INT, k.text, span=source.span))
-    return Trips("0", count(e, source), False, lambda state, k: item(state, source, k))
+        stop = source.stop
+        return Trips(source.start, lambda: stop, True, lambda _, k: one(PYTHON_INT, k.text, span=source.span))
+
+    def asked() -> str:
+        return count(e, source)
+
+    moves = _moves(source)
+    fixed = "" if moves else count(e, source)
+    return Trips(
+        "0", asked if moves else lambda: fixed, False, lambda state, k: item(state, source, k), moves
+    )
+
+
+def _moves(source: Val) -> bool:
+    """Whether how many items there are may change."""
+    return isinstance(source, Listing) or (isinstance(source, Zip) and any(map(_moves, source.parts)))
 
 
 def count(e: Emitter, source: Val) -> str:
@@ -42,13 +61,15 @@ def count(e: Emitter, source: Val) -> str:
         return source.dims[0]
     if isinstance(source, Listed):
         return count(e, source.array)
+    if isinstance(source, Listing):
+        return lists.length(e, source).text
     if isinstance(source, Zip):
         sizes = [count(e, p) for p in source.parts if not isinstance(p, Count)]
         least = sizes[0]
         for n in sizes[1:]:
             least = e.select(e.op(f"icmp ult i64 {n}, {least}"), "i64", n, least)
         return least
-    raise Unlowered("a loop over something else than ranges and arrays")
+    raise Unlowered("a loop over something else than ranges, arrays and lists made here")
 
 
 def python_number(e: Emitter, x: Num) -> Num:
@@ -92,9 +113,11 @@ def item(state: State, source: Val, k: Num) -> Val:
         found = item_at(state, source.array, k.text)
         assert isinstance(found, Num)
         return python_number(e, found)
+    if isinstance(source, Listing):
+        return lists.item(state, source, k.text)
     if isinstance(source, Count):
         start = int(source.start) if source.start.isdigit() else None
         return binary(e, "add", one(PYTHON_INT, source.start, start), k)
     if isinstance(source, Zip):
         return Tup(tuple(item(state, p, k) for p in source.parts))
-    raise Unlowered("a loop over something else than ranges and arrays")
+    raise Unlowered("a loop over something else than ranges, arrays and lists made here")

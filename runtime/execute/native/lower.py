@@ -11,7 +11,7 @@ import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 
-from runtime.execute.native import chains, elementwise, linear, merge, ownership, plain_nodes
+from runtime.execute.native import chains, elementwise, linear, lists, merge, ownership, plain_nodes
 from runtime.execute.native.arrays import dense
 from runtime.execute.native.emit import FALSE, FLAGS, TRUE, Block, Emitter, Phi
 from runtime.execute.native.facts import gain, watches
@@ -19,20 +19,22 @@ from runtime.execute.native.iterables import length
 from runtime.execute.native.kept_axes import keep_axes
 from runtime.execute.native.kinds import (
     PYTHON_INT,
+    Scalar,
     Unlowered,
     numpy_scalar,
     payload,
     scalar_of_type,
 )
 from runtime.execute.native.liveness import Liveness
+from runtime.execute.native.results import handed_back
 from runtime.execute.native.scalars import truth
 from runtime.execute.native.state import State
 from runtime.execute.native.values import (
     Arr,
     Lazy,
+    Listing,
     Num,
     Static,
-    Tup,
     Val,
     choose,
     joined,
@@ -81,7 +83,12 @@ def lower(graph: Graph, in_order: bool = True) -> Kernel:
 
     in_order: whether all arrays that come in are in C order; else their strides come in too.
     """
-    return _Lowering(graph, in_order).kernel()
+    kinds: dict[Node, Scalar] = {}
+    while True:
+        try:
+            return _Lowering(graph, in_order, kinds).kernel()
+        except lists.WrongGuess:  # each list is guessed wrong at most once
+            continue
 
 
 def _stays_array(t: Type, made: Arr | Lazy) -> bool:
@@ -90,10 +97,10 @@ def _stays_array(t: Type, made: Arr | Lazy) -> bool:
 
 
 class _Lowering:
-    def __init__(self, graph: Graph, in_order: bool) -> None:
+    def __init__(self, graph: Graph, in_order: bool, kinds: dict[Node, Scalar]) -> None:
         self.graph, self.in_order = graph, in_order
         self.e = Emitter(watches(graph))
-        self.state = State(self.e)
+        self.state = State(self.e, kinds=kinds)
         self.arguments: list[str] = []
         self.changes = 0
         self.settled: dict[Node, list[Val]] = {}
@@ -107,8 +114,7 @@ class _Lowering:
         results = self.region(self.graph, params)
         if results is None:
             raise Unlowered("a graph that always raises")
-        shape = _everything(results[0])
-        self.check_result(shape)
+        shape = handed_back(self.state, results[0], set())
         held = merge.leaves(self.e, shape, results[0])
         self.e.flush()
         for k, (llvm, text) in enumerate(held):
@@ -143,19 +149,6 @@ class _Lowering:
     def byte(self, llvm: str, text: str) -> str:
         """A value as it is stored."""
         return self.e.op(f"zext i1 {text} to i8") if llvm == "i1" else text
-
-    def check_result(self, x: Val) -> None:
-        """Only numbers, whole arrays, tuples of these and constants can be handed back."""
-        if isinstance(x, Tup):
-            for item in x.items:
-                self.check_result(item)
-        elif isinstance(x, Arr):
-            if x.handle is None:
-                raise Unlowered("a view that is returned")
-        elif isinstance(x, Static):
-            self.state.symbol(x.value)
-        elif not isinstance(x, Num) or any(m.kind == "c" for m in x.members):
-            raise Unlowered("a range, slice or complex number that is returned")
 
     def param(self, k: int, t: Type) -> Val:
         """A parameter: its value, and the arguments of the function that carry it."""
@@ -300,8 +293,6 @@ class _Lowering:
         if node.op == "with":
             return self.quietly(node, args)
         if node.op == "setitem":
-            if not isinstance(args[0], Arr):
-                raise Unlowered("an assignment to an item of something else than an array")
             plain_nodes.set_item(self.state, args[0], args[1], args[2])
             return []
         made = plain_nodes.value(self.state, node, args)
@@ -332,11 +323,7 @@ class _Lowering:
     def cond(self, node: Node, args: list[Val]) -> list[Val] | None:
         """Two ways that meet again."""
         e, pred = self.e, args[0]
-        if isinstance(pred, Static) and pred.value is None:
-            pred = lift(False)
-        if not isinstance(pred, Num):
-            raise Unlowered("a condition that is no number")
-        choice = truth(e, pred)
+        choice = self.holds(lift(False) if isinstance(pred, Static) and pred.value is None else pred)
         if choice in (TRUE, FALSE):
             return self.region(node.regions[choice == FALSE], args[1:])
         picked = self.picked(node, choice, args[1:])
@@ -373,6 +360,14 @@ class _Lowering:
             out.phis.remove(waiting)
             e.pending = FALSE
         return _filled(shapes, phis)
+
+    def holds(self, x: Val | None) -> str:
+        """Whether a condition, or the test of a loop, is true."""
+        if isinstance(x, Listing):
+            x = lists.length(self.e, x)
+        if not isinstance(x, Num):
+            raise Unlowered("a condition that is no number")
+        return truth(self.e, x)
 
     def picked(self, node: Node, choice: str, args: list[Val]) -> list[Val] | None:
         """Both arms carried out and the results picked, where that is cheap and has no effect; else None."""
@@ -438,9 +433,7 @@ class _Lowering:
         def trip(carry: list[Val], following: Block, out: Block) -> list[Val] | None:
             trips, carry = carry[0], carry[1:]
             asked = self.region(test, [*carry, *args[count:]])
-            if asked is None or not isinstance(asked[0], Num):
-                raise Unlowered("the test of a loop that is no number")
-            inside, more = e.block("body"), truth(e, asked[0])
+            inside, more = e.block("body"), self.holds(asked[0] if asked else None)
             e.flush()
             e.branch(more, inside, out)
             e.start(inside)
@@ -534,13 +527,14 @@ class _Lowering:
         count, tested = node.attr("carries"), node.attr("tested", False)
         captures = args[1 + count :]
         trips = length(e, source)
+        ends = not tested and not trips.moves
         exits: list[tuple[list[Val], Block, dict[str, str]]] = []
 
         def trip(carry: list[Val], following: Block, out: Block) -> list[Val] | None:
             counter, carry = carry[0], carry[1:]
             assert isinstance(counter, Num)
             inside = e.block("body")
-            more = e.effect(f"icmp {'slt' if trips.signed else 'ult'} i64 {counter.text}, {trips.stop}")
+            more = e.effect(f"icmp {'slt' if trips.signed else 'ult'} i64 {counter.text}, {trips.stop()}")
             exits[:] = []
             leave = e.block("done") if tested else out
             e.branch(more, inside, leave)
@@ -555,9 +549,7 @@ class _Lowering:
                 return None
             if tested:
                 asked = self.region(node.regions[1], [*after, *captures])
-                if asked is None or not isinstance(asked[0], Num):
-                    raise Unlowered("the test of a loop that is no number")
-                on, off, more = e.block("on"), e.block("off"), truth(e, asked[0])
+                on, off, more = e.block("on"), e.block("off"), self.holds(asked[0] if asked else None)
                 e.flush()
                 e.branch(more, on, off)
                 exits.append((after, off, dict(e.memo)))
@@ -565,7 +557,7 @@ class _Lowering:
             step = e.effect(f"add {'nsw' if trips.signed else 'nuw'} i64 {counter.text}, 1")
             return [one(PYTHON_INT, step), *after]
 
-        carry = self.loop(node, [one(PYTHON_INT, trips.first), *args[1 : 1 + count]], trip, not tested)
+        carry = self.loop(node, [one(PYTHON_INT, trips.first), *args[1 : 1 + count]], trip, ends)
         return self.leave(exits, carry[1:]) if tested else carry[1:]
 
     def leave(self, exits: list[tuple[list[Val], Block, dict[str, str]]], carry: list[Val]) -> list[Val]:
@@ -589,10 +581,3 @@ class _Lowering:
 def _filled(shapes: list[Val], phis: list[Phi]) -> list[Val]:
     names = iter([p.name for p in phis])
     return [merge.filled(t, names) for t in shapes]
-
-
-def _everything(x: Val) -> Val:
-    """The template of a result: all of it is stored."""
-    if isinstance(x, Arr) and x.handle is not None:
-        return dataclasses.replace(x, handle=merge.HOLE)
-    return Tup(tuple(map(_everything, x.items))) if isinstance(x, Tup) else merge.opened(x)

@@ -13,7 +13,19 @@ from runtime.boxes import UnboundMarker
 from runtime.execute.native import ranges
 from runtime.execute.native.emit import FALSE, TRUE, Emitter
 from runtime.execute.native.kinds import Unlowered, payload
-from runtime.execute.native.values import UNKNOWN, Arr, Maybe, Num, Static, Tup, Val, joined, span_of, widen
+from runtime.execute.native.values import (
+    UNKNOWN,
+    Arr,
+    Listing,
+    Maybe,
+    Num,
+    Static,
+    Tup,
+    Val,
+    joined,
+    span_of,
+    widen,
+)
 
 HOLE = "?"
 
@@ -148,6 +160,10 @@ def leaves(e: Emitter, t: Val, x: Val) -> list[tuple[str, str]]:
         pairs += [("i64", a, b) for a, b in zip((*t.dims, *t.strides), (*x.dims, *x.strides), strict=True)]
         pairs += [("ptr", t.handle or "", x.handle or "")]
         return [(llvm, b) for llvm, a, b in pairs if a == HOLE]
+    if isinstance(t, Listing) and isinstance(x, Listing) and t.length == HOLE:
+        return [
+            (llvm, e.effect(f"load {llvm}, ptr {at}")) for llvm, at in (("i64", x.length), ("ptr", x.data))
+        ]
     return []
 
 
@@ -185,6 +201,8 @@ def types_of(t: Val) -> list[str]:
         return [*types_of(t.number), "i1"] if t.valid == HOLE else []
     if isinstance(t, Tup):
         return [llvm for i in t.items for llvm in types_of(i)]
+    if isinstance(t, Listing):
+        return ["i64", "ptr"] if t.length == HOLE else []
     if isinstance(t, Arr):
         texts = [("ptr", t.data), *(("i64", d) for d in (*t.dims, *t.strides)), ("ptr", t.handle or "")]
         return [llvm for llvm, text in texts if text == HOLE]

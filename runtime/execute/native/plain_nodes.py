@@ -16,7 +16,7 @@ from runtime.execute.native.arrays import set_item as put_item
 from runtime.execute.native.calls import attribute, call, numpy_call
 from runtime.execute.native.emit import FALSE, TRUE
 from runtime.execute.native.handlers import HANDLERS
-from runtime.execute.native.kinds import PYTHON_BOOL, Unlowered
+from runtime.execute.native.kinds import PYTHON_BOOL, PYTHON_INT, Unlowered
 from runtime.execute.native.scalars import UFUNCS, binary, truth, unary
 from runtime.execute.native.state import State
 from runtime.execute.native.values import Arr, Cut, Listing, Maybe, Method, Num, Static, Tup, Val, one
@@ -48,6 +48,8 @@ def value(state: State, node: Node, args: list[Val]) -> Val:
     op = IN_PLACE.get(op, op)
     if op in HANDLERS:
         return HANDLERS[op](state, args[:count], keywords)
+    if node.op == "mul" and any(isinstance(x, Listing) for x in args):
+        return repeated(state, node, args)
     if op in UFUNCS and len(args) == 2:
         a, b = args
         if isinstance(a, Num) and isinstance(b, Num):
@@ -63,8 +65,18 @@ def value(state: State, node: Node, args: list[Val]) -> Val:
     return function(state, node, op, args[:count], keywords)
 
 
+def repeated(state: State, node: Node, args: list[Val]) -> Val:
+    """A list times a Python int, on either side."""
+    x, n = args if isinstance(args[0], Listing) else args[::-1]
+    if not isinstance(x, Listing) or not isinstance(n, Num) or n.members != (PYTHON_INT,):
+        raise Unlowered("a list times something else than a Python int")
+    return lists.repeated(state, node, x, n)
+
+
 def truth_value(state: State, op: str, x: Val) -> Num:
     """`not x`, or the truth of x."""
+    if isinstance(x, Listing):
+        x = lists.length(state.e, x)
     if not isinstance(x, Num):
         raise Unlowered(f"the operator {op} on arrays")
     known = truth(state.e, x)
@@ -97,7 +109,7 @@ def python_value(state: State, node: Node, args: list[Val]) -> Val:
     """The result of a node that makes or reads Python values."""
     op = node.op
     if op == "py.list" and not node.attr("starred"):
-        return lists.made(state, args)
+        return lists.made(state, node, args)
     if op == "py.getattr" and isinstance(args[0], Listing) and isinstance(args[1], Static):
         return lists.method(args[0], str(args[1].value))
     if op == "py.tuple" and not node.attr("starred"):
@@ -127,8 +139,12 @@ def bound(state: State, x: Val) -> Val:
     return x
 
 
-def set_item(state: State, array: Arr, key: Val, value: Val) -> None:
+def set_item(state: State, array: Val, key: Val, value: Val) -> None:
     """`array[key] = value`."""
+    if isinstance(array, Listing):
+        return lists.set_item(state, array, key, value)
+    if not isinstance(array, Arr):
+        raise Unlowered("an assignment to an item of something else than an array or a list")
     if isinstance(value, Tup):
         value = HANDLERS["np.array"](state, [value], {})
     if gathers.by_arrays(key):

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from runtime.execute.native.emit import Emitter
-from runtime.execute.native.kinds import Unlowered
+from runtime.execute.native.kinds import Scalar, Unlowered
 from runtime.execute.native.values import Arr, Num, Tup, Val
+from runtime.ir.graph import Node
 
 
 @dataclasses.dataclass
@@ -18,7 +19,8 @@ class State:
     """e: the code.  depth: loops around.  written: parameters whose memory is written to.  owned: how many
     arrays the code may make.  free: arrays made before whose memory may be taken.  objects: Python objects
     that the code refers to, by symbol.  addresses: other
-    places outside that it refers to."""
+    places outside that it refers to.  kinds: of what lists hold, by the node that makes them, where an
+    earlier attempt guessed wrong."""
 
     e: Emitter
     depth: int = 0
@@ -27,6 +29,7 @@ class State:
     free: list[Arr] = dataclasses.field(default_factory=list)
     objects: dict[str, object] = dataclasses.field(default_factory=dict)
     addresses: dict[str, int] = dataclasses.field(default_factory=dict)
+    kinds: dict[Node, Scalar] = dataclasses.field(default_factory=dict)
 
     def symbol(self, value: object) -> str:
         """The symbol of a Python object, which lives as long as the code."""

@@ -24,6 +24,7 @@ from runtime.execute.native.kinds import (
     numpy_scalar,
     payload,
 )
+from runtime.ir.graph import Node
 
 UNKNOWN = -1  # the site of an array that may come from several places
 EXACT = 1 << 53  # Python and NumPy ints up to this size are exact as doubles
@@ -147,18 +148,21 @@ class Listed:
     array: Arr
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(eq=False)
 class Listing:
     """A list of numbers of one kind, which is known from the first that is put in.
 
-    length, room, data: cells on the stack.  place: the slot of `%owned` that holds its memory.
+    length, room, data: cells on the stack.  place: the slot of `%owned` that holds its memory.  maker: the
+    node that makes it.  guessed: whether the kind was needed before anything was put in.
     """
 
     length: str
     room: str
     data: str
     place: int
-    kinds: list[Scalar] = dataclasses.field(default_factory=list)
+    maker: Node
+    kind: Scalar | None = None
+    guessed: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

@@ -86,9 +86,157 @@ def given_back(x, n):  # type: ignore[no-untyped-def]
     return held
 
 
+def kinds_given_back(x, n):  # type: ignore[no-untyped-def]
+    ints, floats, flags, scalars, nothing = [], [], [], [], []
+    for k in range(n):
+        ints.append(k * 3)
+        floats.append(k / 4)
+        flags.append(k % 3 == 0)
+        scalars.append(x[k])
+    return ints, (floats, flags), scalars, nothing, len(ints)
+
+
+def primes(x, n):  # type: ignore[no-untyped-def]
+    found = []
+    for k in range(2, n):
+        prime = True
+        for p in found:
+            if p * p > k:
+                break
+            if k % p == 0:
+                prime = False
+                break
+        if prime:
+            found.append(k)
+    return found
+
+
+def grows_while_read(x, n):  # type: ignore[no-untyped-def]
+    queue = [1]
+    total = 0
+    for k in queue:
+        if k < n:
+            queue.append(2 * k)
+            if k % 3 == 1:
+                queue.append(k + 1)
+        total += k
+    return total, queue
+
+
+def shrinks_while_read(x, n):  # type: ignore[no-untyped-def]
+    held = []
+    for k in range(n):
+        held.append(k)
+    seen = 0
+    for i, k in enumerate(held):
+        held.pop()
+        seen = seen * 2 + i + k
+    for a, b in zip(held, x, strict=False):
+        held.append(0 if len(held) > 50 else 1)
+        seen += a
+    return seen, held
+
+
+def guessed_wrong(x, n):  # type: ignore[no-untyped-def]
+    held = []
+    total = 0.5
+    for k in range(n):
+        for v in held:
+            total += v
+        held.append(total)
+    return total, held
+
+
+def never_filled(x, n):  # type: ignore[no-untyped-def]
+    held = []
+    total = n
+    for k in range(n):
+        for v in held:
+            total += v
+    return total, held, len(held)
+
+
+def table(x, n):  # type: ignore[no-untyped-def]
+    ways = [0] * (n + 1)
+    ways[0] = 1
+    for coin in (1, 2, 5):
+        for k in range(coin, n + 1):
+            ways[k] += ways[k - coin]
+    return ways[n], ways[-1], 3 * [0.5], [1, 2, 3] * (n - 1), [True] * -2, [] * n
+
+
+def written(x, n):  # type: ignore[no-untyped-def]
+    held = [0.0] * 4
+    for k in range(n):
+        held[k % 4] = held[-1 - k % 4] + 0.5
+    held[n] = 1.0
+    return held
+
+
+def worked_off(x, n):  # type: ignore[no-untyped-def]
+    waiting = [n]
+    steps = 0
+    while waiting:
+        k = waiting.pop()
+        steps += 1
+        if k > 1:
+            waiting.append(k // 2)
+            if not waiting or k % 3 == 0:
+                waiting.append(k // 3)
+    return steps, waiting
+
+
+def aliased(x, n):  # type: ignore[no-untyped-def]
+    a = [1, 2]
+    b = a
+    for k in range(n):
+        b.append(k)
+        a[0] = len(b)
+    return b[0], a
+
+
+def twice(x, n):  # type: ignore[no-untyped-def]
+    a = []
+    for k in range(n):
+        a.append(k)
+    return a, a
+
+
+def made_again(x, n):  # type: ignore[no-untyped-def]
+    row = [0]
+    for k in range(n):
+        row = [1] * k
+        row.append(k)
+    return row
+
+
+def from_the_trip_before(x, n):  # type: ignore[no-untyped-def]
+    last = [0]
+    total = 0
+    for k in range(n):
+        row = []
+        for j in range(k):
+            row.append(j + len(last))
+        total += last[-1]
+        last = row
+        last.append(k)
+    return total, last
+
+
+def floats_by_ints(x, n):  # type: ignore[no-untyped-def]
+    held = [0] * n
+    for k in range(n):
+        held[k] = k / 2
+    return held
+
+
 CASES: list[tuple[Callable[..., Any], bool]] = [
     (evens, True), (indices, True), (stack, True), (rows, True), (empty_pop, True), (out_of_range, True),
-    (two_kinds, False), (given_back, False),
+    (two_kinds, False), (given_back, True), (kinds_given_back, True), (primes, True),
+    (grows_while_read, True),
+    (shrinks_while_read, True), (guessed_wrong, True), (never_filled, True), (table, True), (written, True),
+    (worked_off, True), (aliased, True), (twice, False), (made_again, False), (from_the_trip_before, False),
+    (floats_by_ints, False),
 ]  # fmt: skip
 
 

@@ -1,0 +1,35 @@
+"""What native code hands back: numbers, whole arrays, lists, tuples of these, and constants.
+
+In: the value that a graph returns.  Out: its template, all of whose holes are stored.  What always holds: an
+object that the caller could tell from the one that Python would give is not handed back.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from runtime.execute.native import lists, merge
+from runtime.execute.native.kinds import Unlowered
+from runtime.execute.native.state import State
+from runtime.execute.native.values import Arr, Listing, Num, Static, Tup, Val
+
+
+def handed_back(state: State, x: Val, seen: set[Listing]) -> Val:
+    """The template of a result; seen: the lists in it so far."""
+    if isinstance(x, Tup):
+        return Tup(tuple(handed_back(state, item, seen) for item in x.items))
+    if isinstance(x, Arr):
+        if x.handle is None:
+            raise Unlowered("a view that is returned")
+        return dataclasses.replace(x, handle=merge.HOLE)
+    if isinstance(x, Listing):
+        if x in seen:
+            raise Unlowered("a list that is returned twice")  # two would be made of it
+        seen.add(x)
+        lists.of_kind(state, x)
+        return dataclasses.replace(x, length=merge.HOLE)
+    if isinstance(x, Static):
+        state.symbol(x.value)
+    elif not isinstance(x, Num) or any(m.kind == "c" for m in x.members):
+        raise Unlowered("a range, slice or complex number that is returned")
+    return merge.opened(x)
