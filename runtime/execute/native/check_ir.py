@@ -47,7 +47,7 @@ _OFFSETS = {
 }
 
 _CHECK = """
-define internal i32 @check(ptr %ops, i64 %count, ptr %regs) {{
+define internal i32 @check(ptr %ops, i64 %count, ptr %regs) "briefly" {{
   %pc = alloca i64
   %owned = alloca i64
   %seen = alloca i64

@@ -160,7 +160,7 @@ define ptr @entry(ptr %self, ptr %args, i64 %n) {{
 """
 
 _DISPATCH = """
-define ptr @dispatch(ptr %self, ptr %args, i64 %flagged, ptr %names) {{
+define ptr @dispatch(ptr %self, ptr %args, i64 %flagged, ptr %names) "briefly" {{
 entry:
   %regs = alloca [{REGISTERS} x ptr]
   %out = alloca [{MOST} x ptr]

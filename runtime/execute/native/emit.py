@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from runtime.execute.native.kinds import Unlowered
 
 TRUE, FALSE = "true", "false"
+BRIEFLY = '"briefly"'  # stands where a function begins that has little to gain from LLVM's passes
 LIMIT = 200_000  # names, those of attempts that were rolled back included
 PLACES = 1_000_000  # the number of the first metadata about places
 PAIR = "<2 x float>"  # a complex64: no register class of its own, so assembly takes it as a double

@@ -15,7 +15,7 @@ import numpy as np
 
 from runtime.execute.native import abi, merge
 from runtime.execute.native.arrays import plus, times
-from runtime.execute.native.emit import FALSE, FLAGS, TRUE, Block, Emitter
+from runtime.execute.native.emit import BRIEFLY, FALSE, FLAGS, TRUE, Block, Emitter
 from runtime.execute.native.kinds import Members, Scalar
 from runtime.execute.native.lower import Kernel
 from runtime.execute.native.values import Arr, Listing, Num, Static, Tup, Val, one, view, widen
@@ -72,7 +72,7 @@ def module(kernel: Kernel, in_order: bool) -> str:
     lines = [f"@{name} = external global i8" for name in externals]
     declared = [*DECLARATIONS.strip().splitlines(), *kernel.declarations, *writer.e.declarations]
     weights = '!0 = !{!"branch_weights", i32 1, i32 1048576}'
-    define = f"define ptr @entry(ptr %self, ptr %args, i64 %nargs) {{\n{body}\n}}"
+    define = f"define ptr @entry(ptr %self, ptr %args, i64 %nargs) {BRIEFLY} {{\n{body}\n}}"
     text = "\n".join([*lines, *dict.fromkeys(declared), VARIABLES, kernel.text, define, weights])
     return text + "\n"
 

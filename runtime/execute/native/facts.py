@@ -5,12 +5,15 @@ In: graphs.  Out: answers.  What always holds: a doubt is answered so that the c
 
 from __future__ import annotations
 
+import collections
+
 from runtime.execute.native.waiting import IN_PLACE
 from runtime.ir.graph import Const, Graph, Node, Operand
 from runtime.ir.walk import all_values, walk_nodes
 from runtime.types import ArrayType, NumberType, ObjectType, TupleType, Type, WeakType
 
 _TAME = (range, enumerate, zip, slice)
+FEW = 4
 
 
 def watches(graph: Graph) -> bool:
@@ -50,6 +53,12 @@ def gain(graph: Graph) -> int:
     stored = [n for n in arrays if n.op == "setitem" or n.op in IN_PLACE]
     views = sum(n.op in ("getitem", "py.getattr", "setitem") for n in arrays)
     return max(1, (len(arrays) - views) // max(1, len(stored)))
+
+
+def often(graph: Graph) -> frozenset[str]:
+    """The functions of NumPy that are called in more than a few places."""
+    found = collections.Counter(node.op for node in walk_nodes(graph))
+    return frozenset(op.removeprefix("np.") for op, n in found.items() if op.startswith("np.") and n > FEW)
 
 
 def _on_items(node: Node) -> bool:

@@ -15,11 +15,12 @@ import importlib
 import importlib.util
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from runtime import background
 from runtime.execute.native import link, object_cache
+from runtime.execute.native.emit import BRIEFLY
 from runtime.execute.native.kinds import Unlowered
 from runtime.forking import ForkLock
 
@@ -27,6 +28,7 @@ REFUSED = "LLVM does not accept the code"
 OLDEST = (0, 45)
 TRIPLE = "x86_64-unknown-linux-gnu"
 _FASTCALL = 0x80
+LONG = 2000  # lines of a function from which on they cost more than they save
 # Held while LLVM works.  A fork waits for it: the child would never get what the compiling thread holds.
 # A finalizer that runs meanwhile may call a function that is compiled then, so the lock lets its owner in.
 LOCK = ForkLock()
@@ -148,10 +150,11 @@ def _compiled(text: str) -> bytes:
                 raise Unlowered(f"{REFUSED}: {error}") from error
             module.triple = TRIPLE
             module.data_layout = _layout()
-            builder, pipelines = _passes()
+            builder, usual, few = _passes()
+            brief = set(_brief(text))
             for function in module.functions:
                 if not function.is_declaration:
-                    for pipeline in pipelines:
+                    for pipeline in few if function.name in brief else usual:
                         pipeline.run(function, builder)
             code: bytes = machine.emit_object(module)
             return code
@@ -163,9 +166,17 @@ def _layout() -> str:
         return str(data)
 
 
+def _brief(text: str) -> Iterator[str]:
+    """The functions of a module that few passes run over: those that say so, and very long ones."""
+    for part in text.split("\ndefine ")[1:]:
+        head = part.partition("\n")[0]
+        if BRIEFLY in head or part.count("\n") > LONG:
+            yield head.partition("@")[2].partition("(")[0]
+
+
 @functools.cache
-def _passes() -> tuple[Any, tuple[Any, ...]]:
-    """What runs passes, and the passes over one function, part by part.
+def _passes() -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
+    """What runs passes, and the passes over one function, part by part: the usual ones, and a few.
 
     LLVM's usual pipeline over whole modules would do no more for our code, and keeps 90 kB of memory for each
     module that it has seen.
@@ -179,7 +190,11 @@ def _passes() -> tuple[Any, tuple[Any, ...]]:
     unroll.add_loop_unroll_pass()
     unroll.add_instruction_combine_pass()
     unroll.add_simplify_cfg_pass()
-    return builder, (builder.getFunctionPassManager(), unroll)
+    few = binding.create_new_function_pass_manager()
+    few.add_sroa_pass()
+    few.add_instruction_combine_pass()
+    few.add_simplify_cfg_pass()
+    return builder, (builder.getFunctionPassManager(), unroll), (few,)
 
 
 def _builtin(name: str, address: int, keep: tuple[Any, ...]) -> Callable[..., Any]:

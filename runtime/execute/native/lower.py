@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from runtime.execute.native import chains, elementwise, linear, lists, merge, ownership, plain_nodes
 from runtime.execute.native.arrays import dense
 from runtime.execute.native.emit import FALSE, FLAGS, TRUE, Block, Emitter, Phi
-from runtime.execute.native.facts import gain, watches
+from runtime.execute.native.facts import gain, often, watches
 from runtime.execute.native.iterables import length
 from runtime.execute.native.kept_axes import keep_axes
 from runtime.execute.native.kinds import (
@@ -100,7 +100,7 @@ class _Lowering:
     def __init__(self, graph: Graph, in_order: bool, kinds: dict[Node, Scalar]) -> None:
         self.graph, self.in_order = graph, in_order
         self.e = Emitter(watches(graph))
-        self.state = State(self.e, kinds=kinds)
+        self.state = State(self.e, kinds=kinds, often=often(graph))
         self.arguments: list[str] = []
         self.changes = 0
         self.settled: dict[Node, list[Val]] = {}

@@ -4,10 +4,12 @@ In: an element (or a vector of them) and the name of a function.  Out: the funct
 the last place.  What always holds: where an argument is not of the usual kind (NaN, infinite, out of the
 range that the polynomial is good for), NumPy's own inner loop gives the values of that vector, so special
 values are NumPy's, and so are the flags that they raise.  Without fused multiply-add nothing here is used.
+A function that a graph calls often is written once, as one of the module: LLVM's time goes with the text.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import struct
 from collections.abc import Callable, Sequence
@@ -442,6 +444,23 @@ def known(name: str, kind: Scalar) -> bool:
 
 def compute(state: State, name: str, kind: Scalar, x: str) -> str:
     """The function's value for the lanes of x."""
+    if name not in state.often:
+        return _written_out(state, name, kind, x)
+    e = state.e
+    t, called = e.wide(kind.llvm), f"{name}_{e.lanes}x{kind.llvm}"
+    if called not in e.helpers:
+        inner = Emitter(e.watch)
+        inner.reports, inner.lanes = e.reports, e.lanes
+        inner.helpers, inner.declarations = e.helpers, e.declarations
+        inner.end(f"ret {t} {_written_out(dataclasses.replace(state, e=inner), name, kind, '%x')}")
+        head = f"define internal {t} @{called}({t} %x, ptr %raised) noinline nounwind"
+        e.helpers[called] = f"{head} {{\n{inner.body()}\n}}"
+    e.outside = True  # it may call NumPy's loop
+    return e.op(f"call {t} @{called}({t} {x}, ptr %raised)")
+
+
+def _written_out(state: State, name: str, kind: Scalar, x: str) -> str:
+    """The function's value, computed here."""
     e = state.e
     function, unusual = FUNCTIONS[name]
     v = Lanes(e, kind)

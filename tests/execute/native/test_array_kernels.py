@@ -332,3 +332,28 @@ def test_axes_taken_away_and_put_back() -> None:
         for function in (put_back, read_twice):
             both(function, calls)
     both(put_back, [(RNG.random((3, 5)),), (RNG.random((4, 6)),), (RNG.random((4, 7)),)])
+
+
+def once(x):
+    return np.tanh(x), np.exp(x)
+
+
+def often(x):
+    a, b, c = np.tanh(x), np.tanh(x + 1), np.tanh(x + 2)
+    e, f = np.exp(x), np.exp(x - 1) + np.exp(x - 2) + np.exp(x - 3) + np.exp(x - 4)
+    return a, e, b + c + np.tanh(x + 3) + np.tanh(x + 4), f
+
+
+def test_a_function_called_often_is_written_once() -> None:
+    with settings.override(executor="native", compile="now", math="fast"):
+        few, many = ag.function(once), ag.function(often)
+        for dtype in ("f8", "f4"):
+            for x in (RNG.standard_normal(37) * 3, SPECIAL[:7], np.array([800.0, 1.0, np.nan])):
+                x = x.astype(dtype)
+                got = seen(many, (x,))
+                assert got.result[1][:2] == seen(few, (x,)).result[1]
+                assert got.warned == seen(often, (x,)).warned
+        lanes = f"{lines.vector_bytes() // 8}x"
+        text = many.traces[0].concrete.native_ir
+        written = text.count(f"> @tanh_{lanes}double(") - text.count(f"= call <{lanes[:-1]} x double> @tanh_")
+        assert written == 1 and "@tanh_" not in few.traces[0].concrete.native_ir
