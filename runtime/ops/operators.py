@@ -166,7 +166,7 @@ def binary(fn: Callable[..., Any], ufunc: np.ufunc) -> Rule:
             return array_power(left, b)
         if fn is operator.pow and isinstance(left, ArrayType) and isinstance(right, ArrayType):
             return pow_of_arrays(left, right, arrays)
-        return arrays(a, b)
+        return arrays(left, right)
 
     return exact(rule)
 

@@ -52,6 +52,10 @@ NUMERIC_KINDS = "biufc"
 KINDS = NUMERIC_KINDS + "UST"  # texts, too
 
 
+KEPT = 256  # results of a rule that are kept
+_COMPLETE = (ArrayType, WeakType)  # they hold nothing of the user's
+
+
 class Unknown(Exception):
     """Inside a rule: nothing exact can be said of the result."""
 
@@ -64,8 +68,17 @@ def exact(rule: Rule) -> Rule:
     A number of several kinds gives what any of them gives.
     """
 
+    @functools.lru_cache(maxsize=KEPT)
+    def known(*operands: Type) -> Type:
+        try:
+            return rule(*operands)
+        except Exception:  # see above
+            return OBJECT
+
     @functools.wraps(rule)
     def total(*operands: Type, **keywords: Type) -> Type:
+        if not keywords and all([type(t) in _COMPLETE for t in operands]):
+            return known(*operands)
         for k, t in enumerate(operands):
             if isinstance(t, NumberType):
                 rest = operands[k + 1 :]
