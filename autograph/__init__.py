@@ -76,12 +76,14 @@ if TYPE_CHECKING:
         cond,
         executing_eagerly,
         for_loop,
+        get_num_threads,
         init_scope,
         map_fn,
         no_new_traces,
         py_function,
         run_functions_eagerly,
         scan,
+        set_num_threads,
         settings,
         switch_case,
         try_,
@@ -113,8 +115,8 @@ else:
                 "GraphError GuardError LeakedTensorError NewTraceError "
                 "PolymorphicFunction RetraceWarning SignatureError SourceNotFound "
                 "TensorArray TensorBoolError TensorSpec TraceError Untraceable Variable "
-                "VariableError cond executing_eagerly for_loop init_scope map_fn "
-                "no_new_traces py_function run_functions_eagerly scan settings "
+                "VariableError cond executing_eagerly for_loop get_num_threads init_scope map_fn "
+                "no_new_traces py_function run_functions_eagerly scan set_num_threads settings "
                 "switch_case try_ unroll while_loop with_"
             ),
         },
@@ -168,6 +170,7 @@ __all__ = [
     "for_loop",
     "function",
     "generator",
+    "get_num_threads",
     "global_cell",
     "grad",
     "hessian",
@@ -199,6 +202,7 @@ __all__ = [
     "scan",
     "set_",
     "set_comp",
+    "set_num_threads",
     "settings",
     "spread",
     "stop_gradient",

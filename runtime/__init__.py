@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from runtime.scans import map_fn, scan, switch_case
     from runtime.scopes import init_scope, py_function, unroll
     from runtime.tensor_array import TensorArray
+    from runtime.threads import get_num_threads, set_num_threads
     from runtime.types import (
         ArrayType,
         MaybeUnbound,
@@ -71,6 +72,7 @@ else:
             "runtime.scans": "map_fn scan switch_case",
             "runtime.scopes": "init_scope py_function unroll",
             "runtime.tensor_array": "TensorArray",
+            "runtime.threads": "get_num_threads set_num_threads",
             "runtime.types": ("ArrayType MaybeUnbound ObjectType StaticType TupleType UnboundType WeakType"),
             "runtime.variable": "Variable",
             "runtime.vectorizing": "vectorize",
@@ -118,12 +120,14 @@ __all__ = [
     "executing_eagerly",
     "for_loop",
     "function",
+    "get_num_threads",
     "init_scope",
     "map_fn",
     "no_new_traces",
     "py_function",
     "run_functions_eagerly",
     "scan",
+    "set_num_threads",
     "settings",
     "switch_case",
     "try_",

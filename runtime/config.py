@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Union
 
 from runtime.errors import message
@@ -168,6 +168,14 @@ TABLE: tuple[Setting, ...] = (
         "How big that folder may get; what was used least recently is deleted.",
         least=1,
     ),
+    Setting(
+        "num_threads",
+        int,
+        0,
+        "AUTOGRAPH_NUM_THREADS",
+        "How many threads share the work of a large native loop; 0: what OMP_NUM_THREADS says, else as many"
+        " as there are processors for this process.",
+    ),
 )
 _ROWS: dict[str, Setting] = {row.name: row for row in TABLE}
 
@@ -185,14 +193,24 @@ class Settings:
     compile: str
     cache_dir: str
     cache_megabytes: int
+    num_threads: int
+    _followers: dict[str, Callable[[], None]]
 
     def __init__(self, environment: Mapping[str, str]) -> None:
+        super().__setattr__("_followers", {})
         for row in TABLE:
             text = environment.get(row.env)
             setattr(self, row.name, row.default if text is None else row.parse(text))
 
     def __setattr__(self, name: str, value: object) -> None:
         super().__setattr__(name, _row(name).check(value))
+        if name in self._followers:
+            self._followers[name]()
+
+    def follow(self, name: str, changed: Callable[[], None]) -> None:
+        """Have `changed` called now and after each assignment to a setting."""
+        self._followers[_row(name).name] = changed
+        changed()
 
     @contextlib.contextmanager
     def override(self, **values: Scalar) -> Iterator[None]:
@@ -230,6 +248,17 @@ def table_text() -> str:
         lines.append(f"{row.name} = {getattr(settings, row.name)!r}  (default {row.default!r}, {row.env})")
         lines.append(f"    {row.doc}  Valid: {row.valid()}.")
     return "\n".join(lines)
+
+
+def processors() -> int:
+    """How many threads to use where nobody said: what OMP_NUM_THREADS says (so that processes that share a
+    machine can be told once, for all libraries), else as many as this process may use processors."""
+    wish = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    if wish.isdigit() and int(wish):
+        return int(wish)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def user_cache() -> str:

@@ -19,6 +19,7 @@ from runtime.execute.native.emit import Block, Emitter
 from runtime.execute.native.kinds import PYTHON_INT, Scalar, Unlowered, numpy_scalar
 from runtime.execute.native.ranges import SIZE
 from runtime.execute.native.scalars import binary, index, stored
+from runtime.execute.native.shares import Serial
 from runtime.execute.native.state import State, numbers
 from runtime.execute.native.values import UNKNOWN, Arr, Cut, Num, Static, Tup, Val, one, opaque, span_of
 
@@ -287,6 +288,8 @@ def each(
 def create(state: State, dims: Sequence[str], dtype: np.dtype[Any], zeros: bool) -> Arr:
     """A new array in C order, made by NumPy; it is released when the call ends, or given to the next trip."""
     e = state.e
+    if e.part is not None:
+        raise Serial
     e.flush()
     kind = numpy_scalar(dtype)
     for k, a in enumerate(state.free):

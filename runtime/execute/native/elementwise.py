@@ -10,18 +10,21 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from runtime.config import settings
-from runtime.execute.native import element_ops, stencils, vector_math
-from runtime.execute.native.arrays import create, dense
+from runtime.execute.native import element_ops, shares, stencils, vector_math
+from runtime.execute.native.arrays import create, dense, times
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.floats import cast
 from runtime.execute.native.kinds import Scalar, Unlowered, numpy_scalar
 from runtime.execute.native.lines import (
+    TILE,
     begin,
     counted,
     element_at,
@@ -31,6 +34,7 @@ from runtime.execute.native.lines import (
     looped,
     merged_parts,
     put_at,
+    row_parts,
     shared,
     spread,
     width,
@@ -43,6 +47,8 @@ from runtime.execute.native.values import UNKNOWN, Arr, Lazy, Num, Val, one
 CLIP: np.ufunc = getattr(np, "_core" if hasattr(np, "_core") else "core").umath.clip
 POWERS = {2: "square", 0.5: "sqrt", 1: "positive", -1: "reciprocal"}  # what `**` does for floats
 MAX_POWER = 64  # of integers, by multiplying
+INSTRUCTION, BYTE = 0.4, 0.02  # nanoseconds, of a vector's instruction and of what is read or written
+GUESS = 64  # elements along an axis whose size is not known
 KEEP_FROM = 3  # instructions per element from which on a line is kept rather than computed twice
 
 
@@ -368,28 +374,27 @@ def apart(e: Emitter) -> Iterator[None]:
 
 
 def fill(state: State, target: Arr, value: Lazy) -> None:
-    """Store every element, several at once where they lie side by side."""
+    """Store every element, several at once where they lie side by side, by several threads where it pays."""
     e = state.e
-    for part in value.parts:
-        part.reserve(state)
     begin(e)
     watching, e.watch = e.watch, False  # what is stored is computed: no flag is lost
     if not target.dims:
+        _reserve(state, value)
         put_at(e, target, [], spread(value, 0)([]))
     elif one_line(e, target, value):
-        total = "1"
-        for n in target.dims:
-            total = total if n == "1" else n if total == "1" else _product(e, total, n)
-        zeros = ["0"] * (len(target.dims) - 1)
-        lines(state, target, value, zeros, total)
+        total = functools.reduce(functools.partial(times, e), target.dims)
+        along(state, target, value, ["0"] * (len(target.dims) - 1), total)
+    elif all(n == "1" for n in target.dims[:-1]):
+        along(state, target, value, ["0"] * (len(target.dims) - 1), target.dims[-1])
     else:
-        nested(state, target, value, [])
+        across(state, target, value)
     e.watch = watching
     e.version += 1
 
 
-def _product(e: Emitter, a: str, b: str) -> str:
-    return str(int(a) * int(b)) if a.isdigit() and b.isdigit() else e.op(f"mul nsw i64 {a}, {b}")
+def _reserve(state: State, value: Lazy) -> None:
+    for part in value.parts:
+        part.reserve(state)
 
 
 def one_line(e: Emitter, target: Arr, value: Lazy) -> bool:
@@ -401,24 +406,79 @@ def one_line(e: Emitter, target: Arr, value: Lazy) -> bool:
     )
 
 
-def nested(state: State, target: Arr, value: Lazy, outer: list[str]) -> None:
-    """Loops over all axes but the last, and the lines inside."""
-    axis = len(outer)
-    if axis == len(target.dims) - 1:
-        lines(state, target, value, outer, target.dims[-1])
-    else:
-        counted(state.e, "0", target.dims[axis], 1, lambda k: nested(state, target, value, [*outer, k]))
+def along(state: State, target: Arr, value: Lazy, outer: list[str], size: str) -> None:
+    """Store one line, which threads share."""
+    rows = row_parts(value)
+    if rows:
+        _reserve(state, value)
+        for part in rows:
+            part.prepare(state, outer, "0", size)
+
+    def some(first: str, last: str) -> None:
+        for part in value.parts:
+            if not part.row:
+                part.reserve(state)
+        stored_line(state, target, value, outer, last, first, bool(rows))
+
+    each = duration(value, target) / max(about(target.dims[-1:]), 1)
+    shares.share(state, "0", size, some, cost=each, grain=TILE)
 
 
-def lines(state: State, target: Arr, value: Lazy, outer: list[str], size: str) -> None:
-    """Store one line."""
+def across(state: State, target: Arr, value: Lazy) -> None:
+    """Store line by line; threads share the lines, along the first axis or the first two."""
+    e, last = state.e, len(target.dims) - 1
+    pairs = last > 1
+    total = times(e, *target.dims[:2]) if pairs else target.dims[0]
+
+    def nested(outer: list[str]) -> None:
+        if len(outer) == last:
+            stored_line(state, target, value, outer, target.dims[-1])
+        else:
+            counted(e, "0", target.dims[len(outer)], 1, lambda k: nested([*outer, k]))
+
+    def both(k: str) -> list[str]:
+        return [e.op(f"{op} i64 {k}, {target.dims[1]}") for op in ("udiv", "urem")]
+
+    def some(first: str, last: str) -> None:
+        _reserve(state, value)
+        if e.part is None:
+            nested([])
+        elif pairs:
+            counted(e, first, last, 1, lambda k: nested(both(k)))
+        else:
+            counted(e, first, last, 1, lambda k: nested([k]))
+
+    inner = about(target.dims[2 if pairs else 1 : -1])
+    shares.share(state, "0", total, some, cost=inner * duration(value, target))
+
+
+def duration(value: Lazy, target: Arr) -> float:
+    """About how many nanoseconds a line takes."""
+    moved = target.dtype.itemsize + sum(a.dtype.itemsize for a in value.leaves)
+    each = value.cost * INSTRUCTION / width(value, target.dtype)
+    total = about(target.dims[-1:]) * (each + moved * BYTE)
+    for part in value.parts:
+        source = getattr(part, "source", value)
+        total += about(source.dims[-1:]) * (source.cost + 4) * INSTRUCTION / width(source)
+    return total
+
+
+def about(dims: Sequence[str]) -> float:
+    """About how many elements there are."""
+    return math.prod(int(n) if n.isdigit() else GUESS for n in dims)
+
+
+def stored_line(
+    state: State, target: Arr, value: Lazy, outer: list[str], stop: str, start: str = "0", ready: bool = False
+) -> None:
+    """Store one line, or a part of it."""
     unit = target.strides[-1] == str(target.dtype.itemsize)
-    lanes = width(value, target.dtype) if size != "1" else 1
+    lanes = width(value, target.dtype) if stop != "1" else 1
 
     def put(indices: list[str], x: Num) -> None:
         put_at(state.e, target, indices, x)
 
-    line(state, value, outer, size, put, lanes, masked=unit)
+    line(state, value, outer, stop, put, lanes, start=start, ready=ready, masked=unit)
 
 
 __all__ = ["inner_indices", "worth_keeping"]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Iterator
+from typing import Any
 
 from runtime.execute.native.kinds import Unlowered
 
@@ -66,6 +67,7 @@ class Mark:
     closed: bool
     pending: str
     version: int
+    parts: int
 
 
 class Emitter:
@@ -103,6 +105,9 @@ class Emitter:
         self.mask = self.last = ""
         self.helpers: dict[str, str] = {}
         self.stacked = 0  # bytes on the stack that parts of arrays lie in
+        self.parameters: list[str] = []  # of the function: types and names
+        self.parts: list[str] = []  # functions that do parts of loops, which threads share
+        self.part: Any = None  # while one of these is written: what is known of it
         self._count = 0
 
     def reachable(self) -> bool:
@@ -353,7 +358,7 @@ class Emitter:
         here = self.here
         return Mark(
             len(self.blocks), here, len(here.lines), dict(self.memo),
-            self.bails, here.closed, self.pending, self.version,
+            self.bails, here.closed, self.pending, self.version, len(self.parts),
         )  # fmt: skip
 
     def rollback(self, mark: Mark) -> None:
@@ -361,6 +366,7 @@ class Emitter:
         del self.blocks[mark.blocks :]
         self.here, self.memo, self.bails = mark.here, mark.memo, mark.bails
         del self.here.lines[mark.lines :]
+        del self.parts[mark.parts :]
         self.here.closed = mark.closed
         self.pending, self.version = mark.pending, mark.version
 

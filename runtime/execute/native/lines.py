@@ -19,6 +19,7 @@ from runtime.execute.native import host
 from runtime.execute.native.arrays import create, load, memory, plus, times
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.kinds import Scalar, Unlowered
+from runtime.execute.native.shares import own_memory
 from runtime.execute.native.state import State
 from runtime.execute.native.ufunc_loops import call_loop
 from runtime.execute.native.values import Arr, Lazy, Num, Part, one
@@ -264,12 +265,12 @@ def before_whole(e: Emitter, at: str, lanes: int, itemsize: int, size: str) -> s
 
 def line(
     state: State, value: Lazy, outer: Sequence[str], size: str, put: Put, lanes: int,
-    *, ready: bool = False, masked: bool = True, first: str = "",
+    *, start: str = "0", ready: bool = False, masked: bool = True, first: str = "",
 ) -> None:  # fmt: skip
     """Give each element of a line (or as many as there are lanes) to `put`.
 
-    outer: the indices of all axes but the last.  ready: whether the parts for rows are prepared.  first: how
-    many elements come before the first whole vector.
+    outer: the indices of all axes but the last.  start: the first element.  ready: whether the parts for rows
+    are prepared.  first: how many elements come before the first whole vector.
     """
     e, rank = state.e, len(outer) + 1
     element = spread(value, rank)
@@ -284,7 +285,7 @@ def line(
 
     tiles = [part for part in value.parts if not part.row]
     if not tiles:
-        vectors(e, "0", size, lanes, body, masked, first if masked else "")
+        vectors(e, start, size, lanes, body, masked, first if masked else "")
         return
 
     def tile(start: str) -> None:
@@ -294,12 +295,12 @@ def line(
             part.prepare(state, outer, start, stop)
         vectors(e, start, stop, lanes, body, masked)
 
-    if size.isdigit() and int(size) <= TILE:
+    if start == "0" and size.isdigit() and int(size) <= TILE:
         for part in tiles:
             part.prepare(state, outer, "0", size)
         vectors(e, "0", size, lanes, body, masked)
     else:
-        counted(e, "0", size, TILE, tile)
+        counted(e, start, size, TILE, tile)
 
 
 def width(value: Lazy, *others: np.dtype[Any]) -> int:
@@ -329,12 +330,14 @@ class Room:
 
     def __init__(self, kind: Scalar, size: str) -> None:
         self.kind, self.size, self.at = kind, size, ""
+        self.home: list[str] = []  # the prologue of the function that it is in
 
     def reserve(self, state: State) -> None:
         """Find it, before any loop."""
         e, bytes_each = state.e, self.kind.dtype.itemsize
-        if self.at:
+        if self.home is e.prologue:
             return
+        self.home = e.prologue
         total = int(self.size) * bytes_each if self.size.isdigit() else STACK + 1
         if total <= ON_STACK and e.stacked + total <= STACK:
             e.stacked += total
@@ -343,7 +346,10 @@ class Room:
                 f"{self.at} = alloca [{max(int(self.size), 1)} x {memory(self.kind)}], align 64"
             )
         else:
-            self.at = create(state, [self.size], self.kind.dtype, False).data
+            dtype = self.kind.dtype
+            self.at = own_memory(
+                state, self.size, bytes_each, lambda size: create(state, [size], dtype, False).data
+            )
 
     def array(self, e: Emitter, start: str = "0") -> Arr:
         """It as an array whose element number `start` lies first."""

@@ -101,7 +101,7 @@ class _Lowering:
         self.graph, self.in_order = graph, in_order
         self.e = Emitter(watches(graph))
         self.state = State(self.e, kinds=kinds, often=often(graph))
-        self.arguments: list[str] = []
+        self.arguments = self.e.parameters
         self.changes = 0
         self.settled: dict[Node, list[Val]] = {}
 
@@ -127,7 +127,9 @@ class _Lowering:
         self.e.end("ret i32 2")
         arguments = ", ".join([*self.arguments, "ptr %out", "ptr %owned", "ptr %raised"])
         text = f"define internal i32 @kernel({arguments}) noinline nounwind {{\n{self.e.body()}\n}}\n"
-        text = "\n".join([*self.e.helpers.values(), text, *self.e.metadata, *self.e.described()])
+        text = "\n".join(
+            [*self.e.helpers.values(), *self.e.parts, text, *self.e.metadata, *self.e.described()]
+        )
         s = self.state
         e = self.e
         written = frozenset(s.written)

@@ -1,0 +1,291 @@
+"""Loops that threads share: bits, flags and errors of one thread, and nothing that gets stuck."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pathlib
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autograph as ag
+from runtime import threads
+from runtime.config import Settings, settings
+from runtime.execute.native import pool
+from runtime.execute.native.executor import unavailable
+from tests.execute.native.harness import both, seen
+from tests.sharing import sharing
+
+pytestmark = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
+COUNTS = (1, 2, 3, 8)
+RNG = np.random.default_rng(5)
+
+
+@pytest.fixture(autouse=True)
+def shared() -> Iterator[pool.Pool]:
+    """All that can be shared is, in every test."""
+    with sharing() as made:
+        yield made
+
+
+def same(function: Callable[..., Any], *args: Any, jobs: int = 1, **errors: Any) -> None:
+    """A call does what plain NumPy does, and the same with any number of threads."""
+    before = pool.pool().jobs
+    converted = both(function, [args], **errors)
+    assert pool.pool().jobs - before >= jobs, "nothing was shared"
+    wanted = seen(function, args, **errors)
+    for count in COUNTS:
+        with settings.override(num_threads=count):
+            assert seen(converted, args, **errors) == wanted, count
+
+
+def numbers(*shape: int, dtype: Any = np.float64) -> Any:
+    if np.dtype(dtype).kind == "f":
+        return RNG.normal(size=shape).astype(dtype)
+    return RNG.integers(-50, 50, shape).astype(dtype)
+
+
+# ------------------------------------------------------------------------------------------------ the bits
+def chain(x: Any) -> Any:
+    return (x * 0.5 + 1.0) / (1.0 + np.abs(x)) - np.sqrt(x * x)
+
+
+@pytest.mark.parametrize("size", [1, 2, 511, 512, 513, 1025, 4097, 100_003])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_elementwise(size: int, dtype: Any) -> None:
+    same(chain, numbers(size, dtype=dtype), jobs=size > 512)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int16, np.uint8, np.bool_])
+def test_other_dtypes(dtype: Any) -> None:
+    same(lambda x: (x | (x == 3)) ^ (x > 2), numbers(5003, dtype=dtype))
+
+
+@pytest.mark.parametrize("shape", [(7, 5), (1000, 3), (3, 1000), (2, 3, 401), (5, 1, 7, 3), (1, 1, 2001)])
+def test_rows(shape: tuple[int, ...]) -> None:
+    same(lambda x: x[..., ::-1] * 2.0 - x[..., :1], numbers(*shape))
+
+
+def softmax(x: Any) -> Any:
+    moved = x - x.max(axis=-1, keepdims=True)
+    e = moved * moved + 1.0
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (101, 67), (9, 5000), (2, 5, 130)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rows_with_reductions(shape: tuple[int, ...], dtype: Any) -> None:
+    same(softmax, numbers(*shape, dtype=dtype))
+
+
+def test_rows_kept_in_large_memory_are_each_threads_own() -> None:
+    x = numbers(23, 9001)
+    same(lambda x: np.arctan(x - x.mean(axis=1, keepdims=True)) * x.std(axis=1, keepdims=True), x)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "mean", "var", "any", "all", "argmax"])
+def test_reductions_of_rows(name: str) -> None:
+    function = getattr(np, name)
+    same(lambda x: function(x * 1.5, axis=1), numbers(57, 1203))
+
+
+def test_inner_loops_of_numpy() -> None:
+    same(lambda x: np.arctan2(np.cbrt(x), np.sinh(x)) + x, numbers(10_007))
+    same(lambda x: np.floor_divide(x, 7) + np.gcd(x, 6), numbers(4001, dtype=np.int64))
+
+
+def test_in_place() -> None:
+    def function(x: Any, y: Any) -> Any:
+        x += y * 2.0
+        x[1:] *= y[:-1]
+        y[::2] = x[::2] - 1.0
+        return x
+
+    same(function, numbers(3001), numbers(3001))
+
+
+def test_stencils() -> None:
+    def function(u: Any) -> Any:
+        v = np.zeros_like(u)
+        for _ in range(5):
+            v[1:-1, 1:-1] = u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4.0 * u[1:-1, 1:-1]
+            u, v = v, u
+        return u
+
+    same(function, numbers(67, 45))
+    same(lambda u: u[1:-1, 1:-1] * 0.5 + u[2:, 1:-1] - u[:-2, 2:], numbers(70, 81))
+
+
+def test_sizes_known_only_at_run_time() -> None:
+    with settings.override(executor="native", compile="now"):
+        specs = [ag.TensorSpec((None, None), np.float64), ag.TensorSpec((None,), np.float64)]
+        f = ag.function(lambda x, y: (x + y) * x, input_signature=specs)
+        for rows, columns in ((0, 3), (3, 0), (1, 1), (1, 3000), (3000, 1), (17, 900)):
+            x, y = numbers(rows, columns), numbers(columns)
+            for count in COUNTS:
+                ag.set_num_threads(count)
+                np.testing.assert_array_equal(f(x, y), (x + y) * x)
+
+
+# ------------------------------------------------------------------------------------------- flags and modes
+@pytest.mark.parametrize("place", [0, 2500, 4999])
+def test_flags_of_any_thread_are_seen(place: int) -> None:
+    x = np.ones(5000)
+    x[place] = 0.0
+    same(lambda x: 1.0 / x, x, all="warn")
+    same(lambda x: 1.0 / x, x, all="raise")
+    same(lambda x: np.arctan(1e300 / (x + 1e-300)), x, all="warn")
+
+
+def test_flags_of_one_call_are_not_those_of_the_next() -> None:
+    with settings.override(executor="native", compile="now"), np.errstate(all="raise"):
+        f = ag.function(lambda x: 1.0 / x)
+        for _ in range(20):
+            with pytest.raises(FloatingPointError):
+                f(np.zeros(3000))
+            f(np.ones(3000))
+
+
+def test_rounding_is_the_callers() -> None:
+    x, libm = numbers(5000), ctypes.CDLL("libm.so.6")
+    with settings.override(executor="native", compile="now"):
+        f = ag.function(lambda x: x / 3.0 + 0.1)
+        nearest = f(x)
+        assert libm.fesetround(0x800) == 0  # upwards
+        try:
+            found = []
+            for count in COUNTS:
+                ag.set_num_threads(count)
+                found.append(f(x))
+        finally:
+            libm.fesetround(0)
+        assert (found[0] > nearest).any()
+        assert all(np.array_equal(found[0], y) for y in found)
+
+
+# ------------------------------------------------------------------------------------------- users' threads
+def test_many_threads_of_the_user() -> None:
+    wrong: list[Any] = []
+    with settings.override(executor="native", compile="now"):
+        f, g = ag.function(chain), ag.function(softmax)
+        xs = [numbers(4001 + 7 * k) for k in range(4)]
+        ys = [numbers(40 + k, 33) for k in range(4)]
+        wanted = [(f(x), g(y)) for x, y in zip(xs, ys, strict=True)]
+
+        def hammer(seed: int) -> None:
+            order = np.random.default_rng(seed)
+            for _ in range(100):
+                k = int(order.integers(4))
+                if order.integers(10) == 0:
+                    ag.set_num_threads(int(order.integers(1, 9)))
+                a, b = f(xs[k]), g(ys[k])
+                if a.tobytes() != wanted[k][0].tobytes() or b.tobytes() != wanted[k][1].tobytes():
+                    wrong.append((seed, k))
+
+        users = [threading.Thread(target=hammer, args=(seed,)) for seed in range(16)]
+        for user in users:
+            user.start()
+        for user in users:
+            user.join()
+    assert not wrong
+
+
+def test_forks() -> None:
+    with settings.override(executor="native", compile="now"):
+        f, x = ag.function(chain), numbers(50_001)
+        wanted = f(x).tobytes()
+        busy, going = threading.Event(), threading.Event()
+
+        def work() -> None:
+            while not busy.is_set():
+                f(x)
+                going.set()
+
+        user = threading.Thread(target=work)
+        user.start()
+        going.wait()
+        children = []
+        for _ in range(20):
+            child = os.fork()
+            if not child:
+                before = pool.pool().jobs
+                fine = all(f(x).tobytes() == wanted for _ in range(50))
+                os._exit(0 if fine and pool.pool().jobs >= before + 50 and pool.pool().helpers else 1)
+            children.append(child)
+        codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+        busy.set()
+        user.join()
+    assert codes == [0] * 20
+
+
+SCRIPT = """
+import os, sys
+import numpy as np
+import autograph as ag
+
+ag.settings.executor, ag.settings.compile = "native", "now"
+
+
+@ag.function
+def f(x):
+    return np.sqrt(x * x + 1.0) / (x + 2.0)
+
+
+x = np.ones(1_000_003)
+before = len(os.listdir("/proc/self/task"))
+for _ in range(20):
+    f(x)
+print(ag.get_num_threads(), len(os.listdir("/proc/self/task")) - before)
+"""
+
+
+def script(tmp_path: pathlib.Path, **environment: str) -> str:
+    path = tmp_path / "script.py"
+    path.write_text(SCRIPT)
+    kept = {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS")}
+    done = subprocess.run(
+        [sys.executable, "-X", "faulthandler", str(path)],
+        capture_output=True, text=True, timeout=100, env=kept | {"PYTHONPATH": os.getcwd()} | environment,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.strip()
+
+
+def test_one_thread_starts_none(tmp_path: pathlib.Path) -> None:
+    assert script(tmp_path, AUTOGRAPH_NUM_THREADS="1") == "1 0"
+
+
+def test_threads_are_started_when_needed(tmp_path: pathlib.Path) -> None:
+    assert script(tmp_path, AUTOGRAPH_NUM_THREADS="3") == "3 2"
+    assert script(tmp_path, OMP_NUM_THREADS="2") == "2 1"
+
+
+def test_the_interpreter_ends_while_helpers_look_for_work(tmp_path: pathlib.Path) -> None:
+    for _ in range(5):
+        assert script(tmp_path, AUTOGRAPH_NUM_THREADS="9") == "9 8"
+
+
+# --------------------------------------------------------------------------------------------- the setting
+def test_the_setting() -> None:
+    ag.set_num_threads(3)
+    assert (ag.get_num_threads(), settings.num_threads) == (3, 3)
+    with settings.override(num_threads=1000):
+        assert ag.get_num_threads() == threads.MOST
+    assert ag.get_num_threads() == 3
+    ag.settings.num_threads = 0
+    assert ag.get_num_threads() >= 1
+    for wrong in (0, -1, 1.5, True, "2"):
+        with pytest.raises(ValueError, match="number of threads"):
+            ag.set_num_threads(wrong)  # type: ignore[arg-type]
+
+
+def test_the_environment() -> None:
+    assert Settings({"AUTOGRAPH_NUM_THREADS": "4"}).num_threads == 4
+    with pytest.raises(ValueError, match="AUTOGRAPH_NUM_THREADS"):
+        Settings({"AUTOGRAPH_NUM_THREADS": "many"})
