@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,6 +21,7 @@ LIMIT = 200_000  # names, those of attempts that were rolled back included
 PLACES = 1_000_000  # the number of the first metadata about places
 PAIR = "<2 x float>"  # a complex64: no register class of its own, so assembly takes it as a double
 FLAGS = 1 | 4 | 8 | 16  # invalid, division by zero, overflow, underflow
+_TARGET = re.compile(r"label %(\w+)")
 
 
 @dataclasses.dataclass(eq=False)
@@ -371,7 +373,21 @@ class Emitter:
         self.pending, self.version = mark.pending, mark.version
 
     def body(self) -> str:
-        """All blocks, the first one opened by the prologue."""
+        """All blocks that control can get to, the first one opened by the prologue."""
         first = self.blocks[0]
         opened = Block(first.label, first.phis, [*self.prologue, *first.lines])
-        return "\n".join(b.text() for b in (opened, *self.blocks[1:]))
+        return "\n".join(b.text() for b in _reached([opened, *self.blocks[1:]]))
+
+
+def _reached(blocks: list[Block]) -> list[Block]:
+    """The blocks that the first one leads to; the others may use what was never computed."""
+    by_label = {block.label: block for block in blocks}
+    found, due = {blocks[0].label}, [blocks[0]]
+    while due:
+        ways = _TARGET.findall(due.pop().lines[-1])
+        due += [by_label[label] for label in dict.fromkeys(ways) if label not in found]
+        found.update(ways)
+    kept = [block for block in blocks if block.label in found]
+    for phi in (phi for block in kept for phi in block.phis):
+        phi.ways = [way for way in phi.ways if way[1] in found]
+    return kept

@@ -190,18 +190,15 @@ class _Lowering:
         def get(x: Operand) -> Val:
             return lift(x.value) if isinstance(x, Const) else env[x]
 
+        if graph.diverges:  # it raises in the end, and then the plan does all of it
+            self.e.bail_if(TRUE)
+            return None
         graph = keep_axes(graph)
         waiting, life = may_wait(graph), Liveness(graph, self.state.owned)
         outside, self.state.free = self.state.free, []
         for k, node in enumerate(graph.nodes):
             if all(x in env for x in node.outputs) and node.outputs:
                 continue  # done with the one before
-            if node.op == "raise":
-                self.e.bail_if(TRUE)
-                self.state.free = outside
-                return None
-            if graph.diverges and not node.regions:
-                continue  # it raises in the end, and then the plan does all of it
             if node.op in PRODUCTS:
                 self.settle(env, life, k)
                 if self.with_next(graph, k, env, life):
@@ -211,7 +208,7 @@ class _Lowering:
             except Unlowered as reason:
                 reason.span = reason.span or node.span
                 raise
-            if made is None:
+            if made is None or not self.e.reachable():
                 self.state.free = outside
                 return None
             for value, x in zip(node.outputs, made, strict=True):
@@ -224,9 +221,6 @@ class _Lowering:
                 life.born(x)
             self.state.free += life.freed(env, k)
         self.state.free = outside
-        if graph.diverges:
-            self.e.bail_if(TRUE)
-            return None
         return list(map(get, graph.results))
 
     def with_next(self, graph: Graph, k: int, env: dict[Value, Val], life: Liveness) -> bool:
