@@ -20,7 +20,7 @@ from runtime.execute.native.arrays import (
     store,
     times,
 )
-from runtime.execute.native.elementwise import assigned, disjoint, is_array, materialized, where
+from runtime.execute.native.elementwise import assigned, copied, disjoint, is_array, materialized, where
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.kinds import Scalar, Unlowered
 from runtime.execute.native.lines import counted, located
@@ -146,6 +146,7 @@ def put(state: State, a: Arr, key: Val, value: Val) -> None:
         _put_masked(state, a, key, value)
         return
     pick = _Pick(state, a, key)
+    pick.indexed = [(_apart(state, part, a), size, stride) for part, size, stride in pick.indexed]
     if isinstance(value, Num):
         number = stored(state.e, value, a.element)
         # as many as the result has, without any memory: the loops only need its sizes
@@ -154,6 +155,13 @@ def put(state: State, a: Arr, key: Val, value: Val) -> None:
     else:
         pick.each(_given(state, a, pick.dims, value), lambda t, x: _move(state, t, x))
     state.e.version += 1
+
+
+def _apart(state: State, part: Val, a: Arr) -> Val:
+    """Part of a key, in memory that a write to `a` leaves alone."""
+    if isinstance(part, Num) or (isinstance(part, Arr) and disjoint(part, a)):
+        return part
+    return copied(state, part)
 
 
 def _given(state: State, a: Arr, dims: Sequence[str], value: Val) -> Arr:
@@ -279,11 +287,11 @@ def _put_masked(state: State, a: Arr, key: Val, value: Val) -> None:
             picked = where(state, key, one(a.element, number.text, number.const), a)
             assigned(state, a, picked)
             return
-        mask = _mask(state, a, key)
+        mask = _mask(state, a, _apart(state, key, a))
         _where_true(state, mask, lambda indices: fill(state, _at(e, a, indices), number))
         e.version += 1
         return
-    mask = _mask(state, a, key)
+    mask = _mask(state, a, _apart(state, key, a))
     given = _given(state, a, [_count(state, mask), *a.dims[len(mask.dims) :]], value)
     cell = e.slot("i64")
     e.line(f"store i64 0, ptr {cell}")

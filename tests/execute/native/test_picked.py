@@ -125,3 +125,31 @@ def test_get(function: Callable[..., Any], args: tuple[Any, ...]) -> None:
 @pytest.mark.parametrize("args", [p[1] for p in PUT], ids=[p[0] for p in PUT])
 def test_put(args: tuple[Any, ...]) -> None:
     both(put_twice, [args, args], lowered=False)
+
+
+def through_itself(x: Any, value: Any) -> Any:
+    for _ in range(2):
+        x[x] = value
+    return x
+
+
+def behind_itself(b: Any, value: Any) -> Any:
+    behind = b[1:]
+    for _ in range(2):
+        behind[b[:-1]] = value
+    return b
+
+
+ITSELF = (
+    (through_itself, (np.array([2, 0, 3, 1]), 3)),
+    (through_itself, (np.array([2, 0, 3, 1]), np.array([1, 2, 0, 3]))),
+    (through_itself, (np.array([True, False, True]), False)),
+    (behind_itself, (np.array([True, False, False, True, False]), True)),
+    (behind_itself, (np.array([True, False, False, True, False]), np.array([True, False]))),
+)
+
+
+@pytest.mark.parametrize(("function", "args"), ITSELF)
+def test_the_key_lies_in_what_is_written(function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    """NumPy takes the key as it was before anything is written."""
+    both(function, [args, args])
