@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from runtime.ir.graph import Node
 from runtime.ir.opdef import EFFECT, PURE, WRITE, OpDef
-from runtime.types import ArrayType, NumberType, ObjectType, StaticType, TupleType, Type, WeakType
+from runtime.types import OBJECT, ArrayType, NumberType, ObjectType, StaticType, TupleType, Type, WeakType
 
 _RANK = {PURE: 0, WRITE: 1, EFFECT: 2}
 # Ops that only hold references to their operands and run none of their code.
@@ -78,4 +78,7 @@ def removable(node: Node, table: Mapping[str, OpDef]) -> bool:
         )
     if node.op == "getitem" and isinstance(node.inputs[0].type, TupleType):
         return True  # such reads are made by tracing itself, with an index that is in range
-    return effect_of(node, table) == PURE and not table[node.op].raises
+    vouched = node.op.startswith("py.") or all(
+        v.type != OBJECT for v in node.outputs
+    )  # by the op's type rule
+    return effect_of(node, table) == PURE and vouched and not table[node.op].raises

@@ -29,6 +29,8 @@ CASES: tuple[tuple[str, str, str, str], ...] = (
     ("drop_dead", "x: float64[4]", "a: float64[4] = mul(x, 2.0)\nreturn x", LEFT),  # may warn
     ("drop_dead", "x: float64[4]", "a: float64[3] = getitem(x, slice(1, None, None))\nreturn x", "return x"),
     ("drop_dead", "x: float64[...]", "a: object = getitem(x, (0, 0))\nreturn x", LEFT),
+    ("drop_dead", "x: int64[4]", "a: int64[4] = np.invert(x)\nreturn x", "return x"),
+    ("drop_dead", "x: float64[4]", "a: object = np.invert(x)\nreturn x", LEFT),  # there is no such ufunc loop
     ("drop_dead", "x: float64[4]", f"a: object = {CALL}\nreturn x", LEFT),
     ("drop_dead", "x: float64[4]", "a: float64[4] = iadd(x, 1.0)\nreturn 1", LEFT),
     # constants
