@@ -329,6 +329,8 @@ def converted(e: Emitter, x: Num, kind: Scalar) -> str:
     """An element in another dtype, as NumPy's cast makes it."""
     source = x.scalar
     held, wanted = e.wide(source.llvm), e.wide(kind.llvm)
+    if kind != source and "c" in (kind.kind, source.kind):
+        raise Unlowered(f"a cast of {source.dtype} elements to {kind.dtype}")
     if kind.kind == "b":
         return truth(e, x)
     if kind.kind == "f":

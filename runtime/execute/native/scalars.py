@@ -155,7 +155,7 @@ def numpy_binary(e: Emitter, op: str, a: Num, b: Num) -> Num:
 def by_ufunc(e: Emitter, op: str, a: Num, b: Num) -> Num:
     """What the ufunc behind an operator gives for two numbers."""
     left, right, out = loop_kinds(UFUNCS[op], a.scalar, b.scalar)
-    if left != right:
+    if left != right or left.kind == "c":
         raise Unlowered(f"{UFUNCS[op].__name__} on {left.dtype} and {right.dtype}")
     x, y = cast(e, a, left), cast(e, b, right)
     if left.kind == "f":
