@@ -22,6 +22,7 @@ from runtime.function.concrete import ConcreteFunction
 from runtime.function.polymorphic import PolymorphicFunction
 from runtime.function.records import TraceRecord
 from runtime.function.signature import show
+from runtime.ir.calls import expanded
 from runtime.ir.graph import Const, Graph, Node
 from runtime.ir.walk import walk_nodes
 from runtime.lazy import Lazy
@@ -301,7 +302,7 @@ class _Statements:
     def traced(self, graph: Graph, notes: Sequence[Note]) -> Iterator[Statement]:
         """What a trace made of each."""
         nodes: dict[int, list[Node]] = {}
-        for node in walk_nodes(graph):
+        for node in walk_nodes(expanded(graph)):
             for line in self.here(node.span):
                 nodes.setdefault(line, []).append(node)
         left = [(line, note) for note in notes if note.kind == PYTHON for line in self.here(note.span)]
@@ -420,7 +421,7 @@ def _trace(record: TraceRecord, found: _Statements) -> TraceExplanation:
     guards = tuple(dict.fromkeys(guard.text for guard in concrete.guards))
     inlined = {
         (node.span.function, node.span.file)
-        for node in walk_nodes(concrete.graph)
+        for node in walk_nodes(expanded(concrete.graph))
         if node.span is not None and node.span.caller is not None
     }
     return TraceExplanation(

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from runtime.errors import Untraceable
-from runtime.ir.graph import Node
-from runtime.ir.walk import walk_nodes
+from runtime.ir.calls import size
+from runtime.ir.graph import Graph, Node
 from runtime.pyops import catches
 from runtime.trace import guarded, hints, items, regions
 from runtime.trace.core import Trace, active, suspended
@@ -244,7 +244,7 @@ def _unrolled(
 
 def _weight(node: Node) -> int:
     """How many nodes a node is, those of its regions included."""
-    return 1 + sum(1 for region in node.regions for _ in walk_nodes(region))
+    return size(Graph("", (), (node,), ()))
 
 
 def static_items(iterable: Any) -> Any:

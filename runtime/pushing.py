@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from runtime.functional import cond, for_loop, while_loop
+from runtime.ir.calls import callee
 from runtime.ir.effects import effect_of
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.opdef import PURE, OpDef
@@ -65,6 +66,10 @@ class Pusher:
             return [list(inputs)]
         if node.op == "getitem" and isinstance(inputs[0], tuple) and type(inputs[1].value) is int:
             return [inputs[0][inputs[1].value]]
+        inner = callee(node)
+        if inner is not None:
+            entries = dict(zip(inner.params, inputs[1:], strict=True))
+            return self.run(inner.nodes, inner.results, entries)
         if not any(map(batched, inputs)):
             return self.shared(node, inputs)
         if node.op == "cond":

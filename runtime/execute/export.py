@@ -23,9 +23,9 @@ from runtime.boxes import UnboundMarker
 from runtime.errors import ExportError, Span
 from runtime.execute.constants import importable
 from runtime.execute.python_source import plan_source
+from runtime.ir.calls import all_nodes
 from runtime.ir.graph import Const, Graph
 from runtime.ir.opdef import OpDef
-from runtime.ir.walk import walk_nodes
 from runtime.ops.table import OPS
 
 LARGEST = 1000  # elements of an array that is written out
@@ -58,7 +58,7 @@ def export(graph: Graph, name: str | None = None, *, table: Mapping[str, OpDef] 
         writer.define(constant, value)
     head = f'"""{plan.name}: generated; stands alone with NumPy."""'
     imports = sorted(writer.imports | {"import numpy as np"})
-    blocks = [head, "\n".join(imports), *writer.support.values(), "\n".join(writer.lines), plan.text]
+    blocks = [head, "\n".join(imports), *writer.support.values(), "\n".join(writer.lines), plan.whole]
     return "\n\n".join(block.strip("\n") for block in blocks if block.strip("\n")) + "\n"
 
 
@@ -209,7 +209,7 @@ def standard(module: str) -> bool:
 
 def find_span(graph: Graph, value: Any) -> Span | None:
     """The user's line of the first node that refers to the object."""
-    for node in walk_nodes(graph):
+    for node in all_nodes(graph):
         if any(isinstance(operand, Const) and operand.value is value for operand in node.inputs):
             return node.span
     return None

@@ -13,7 +13,7 @@ import linecache
 import sys
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from runtime.config import settings
@@ -34,8 +34,10 @@ def load(plan: PlanSource, *, show_generated: bool | None = None) -> Callable[..
         asks the settings.
     """
     shown = settings.show_generated_frames if show_generated is None else show_generated
-    file = None if shown or not _COLUMNS else users_file(plan)
-    function = _from_text(plan) if file is None else _in_place(plan, file)
+    bound = dict(plan.constants)
+    for part in plan.parts:
+        bound[part.name] = _loaded(part, bound, shown)
+    function = _loaded(plan, bound, shown)
 
     @functools.wraps(function)
     def run(*args: Any) -> Any:
@@ -58,23 +60,29 @@ def bare(run: Callable[..., Any]) -> Callable[..., Any]:
     return inside
 
 
-def _from_text(plan: PlanSource) -> types.FunctionType:
+def _loaded(plan: PlanSource, bound: Mapping[str, Any], shown: bool) -> types.FunctionType:
+    """One function.  bound: what its global names stand for."""
+    file = None if shown or not _COLUMNS else users_file(plan)
+    return _from_text(plan, bound) if file is None else _in_place(plan, bound, file)
+
+
+def _from_text(plan: PlanSource, bound: Mapping[str, Any]) -> types.FunctionType:
     """The function, compiled under a name of its own; its text is where debuggers look for it."""
     filename = f"<plan {plan.name} #{next(_NUMBER)}>"
     with no_syntax_warnings():
         code = compile(plan.text, filename, "exec")
-    function = _function(plan, code, f"plan.{plan.name}")
+    function = _function(plan, code, bound, f"plan.{plan.name}")
     linecache.cache[filename] = (len(plan.text), None, plan.text.splitlines(keepends=True), filename)
     traceback.register(filename, functools.partial(_place, plan))
     weakref.finalize(function, _forget, filename).atexit = False
     return function
 
 
-def _in_place(plan: PlanSource, file: str) -> types.FunctionType:
+def _in_place(plan: PlanSource, bound: Mapping[str, Any], file: str) -> types.FunctionType:
     """The function, compiled as if it stood in the user's file; it warns where the user's module would."""
     code, positions = compile_in_place(plan, file)
     module = module_of(file)
-    function = _function(plan, code, f"plan.{plan.name}" if module is None else module.__name__)
+    function = _function(plan, code, bound, f"plan.{plan.name}" if module is None else module.__name__)
     if module is not None:
         function.__globals__["__warningregistry__"] = vars(module).setdefault("__warningregistry__", {})
     codes = tuple(map(id, codes_in(function.__code__)))
@@ -83,8 +91,10 @@ def _in_place(plan: PlanSource, file: str) -> types.FunctionType:
     return function
 
 
-def _function(plan: PlanSource, code: types.CodeType, module: str) -> types.FunctionType:
-    namespace: dict[str, Any] = {"__name__": module, **plan.constants}
+def _function(
+    plan: PlanSource, code: types.CodeType, bound: Mapping[str, Any], module: str
+) -> types.FunctionType:
+    namespace: dict[str, Any] = {"__name__": module, **bound}
     exec(code, namespace)
     function: types.FunctionType = namespace.pop(plan.name)
     return function

@@ -18,6 +18,7 @@ class PlanSource:
     lines: the user's place of each line of the text (1-based).
     marks: finer places within a line, where an expression of another user line was written into it.
     device: whose functions it calls: "cpu" or "cuda".
+    parts: the functions that it calls by name, those first that others call; bound to the same constants.
     """
 
     text: str
@@ -26,6 +27,12 @@ class PlanSource:
     lines: Mapping[int, Span]
     marks: Mapping[int, tuple[Mark, ...]] = dataclasses.field(default_factory=dict)
     device: str = "cpu"
+    parts: tuple[PlanSource, ...] = ()
+
+    @property
+    def whole(self) -> str:
+        """The text with those of the functions that it calls before it."""
+        return "\n\n".join([*(part.text for part in self.parts), self.text])
 
     def span(self, line: int, start: int | None = None, end: int | None = None) -> Span | None:
         """The user's place of a line, or of the part of it from column `start` to `end` (characters)."""
@@ -36,4 +43,4 @@ class PlanSource:
         return self.lines.get(line)
 
     def __str__(self) -> str:
-        return self.text
+        return self.whole

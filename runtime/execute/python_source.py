@@ -21,9 +21,10 @@ from runtime.execute.chained import Chained
 from runtime.execute.chains import ufunc_of, with_blocks
 from runtime.execute.constants import Constants, slice_expression
 from runtime.execute.dataflow import Flow
-from runtime.execute.expression import ATOM, Expr, Mark, Slot, Template, variable
+from runtime.execute.expression import ATOM, Expr, Mark, Slot, Template, call_template, variable
 from runtime.execute.names import PlanNames
 from runtime.execute.plan import PlanSource
+from runtime.ir.calls import callee, with_callees
 from runtime.ir.graph import Graph, Node, Operand, Value
 from runtime.ir.opdef import OpDef
 from runtime.ops.table import OPS
@@ -47,17 +48,23 @@ def plan_source(
     blocks: whether long elementwise chains over large arrays may run in blocks (see `in_blocks`).
     """
     if blocks and device == "cpu":
-        graph = with_blocks(graph, table)
+        graph = with_blocks(with_callees(graph, lambda inner: with_blocks(inner, table)), table)
     names = PlanNames(graph.name)
-    printer = _Printer(Flow(table), names, Constants(names), device)
-    params = printer.function(graph)
-    head = Line(0, f"def {names.function}({', '.join(params)}):")
+    parts: dict[Graph, PlanSource] = {}
+    printer = _Printer(Flow(table), names, Constants(names), device, parts)
+    plan = printer.plan(graph, names.function)
+    return dataclasses.replace(plan, parts=tuple(parts.values()))
+
+
+def _assembled(printer: _Printer, name: str, params: Sequence[str]) -> PlanSource:
+    """What was printed, as one function."""
+    head = Line(0, f"def {name}({', '.join(params)}):")
     rooms = [Line(0, f"{room} = Room()") for room in printer.rooms]
     body = [
         Line(line.depth + 1, line.text, line.span, line.marks)
         for line in [*rooms, *printer.lines] or [Line(0, "pass")]
     ]
-    return _assemble([*printer.functions, head, *body], names.function, printer.constants, device)
+    return _assemble([*printer.functions, head, *body], name, printer.constants, printer.device)
 
 
 def _assemble(lines: Sequence[Line], name: str, constants: Constants, device: str) -> PlanSource:
@@ -98,15 +105,37 @@ def _comment(text: str, statement: str, span: Span) -> str:
 class _Printer(Chained):
     """Prints nodes; regions are printed by the base class."""
 
-    def __init__(self, flow: Flow, names: PlanNames, constants: Constants, device: str) -> None:
+    def __init__(
+        self,
+        flow: Flow,
+        names: PlanNames,
+        constants: Constants,
+        device: str,
+        parts: dict[Graph, PlanSource],
+    ) -> None:
         super().__init__(flow, names, constants)
-        self.device = device
+        self.device, self.parts = device, parts
         self.functions: list[Line] = []
         self.rooms: list[str] = []
         self.made: list[str] = []
         self.depth = 0
         self.spent: set[Value] = set()  # values whose expression reads a large array for the last time
         self.heavy: set[Value] = set()  # values whose expression makes a large array in memory of its own
+
+    def plan(self, graph: Graph, name: str) -> PlanSource:
+        """Print the graph as a function of this name."""
+        return _assembled(self, name, self.function(graph))
+
+    def template(self, node: Node) -> Template:
+        """The template of a node; a graph that it calls is printed before, once."""
+        inner = callee(node)
+        if inner is None:
+            return template_of(node, self.flow.row(node), self.constants, self.device)
+        if inner not in self.parts:
+            printer = _Printer(self.flow, self.names, self.constants, self.device, self.parts)
+            self.parts[inner] = printer.plan(inner, self.names.constant(inner.name))
+        arguments = [("", k) for k in range(1, len(node.inputs))]
+        return call_template([f"{self.parts[inner].name}("], arguments)
 
     def function(self, graph: Graph) -> list[str]:
         """Print the body of the graph; the names of its parameters."""
@@ -145,9 +174,8 @@ class _Printer(Chained):
 
     def node(self, scope: Scope, node: Node) -> None:
         """Print a node without regions."""
-        row = self.flow.row(node)
         self.guess_name(scope, node)
-        template = template_of(node, row, self.constants, self.device)
+        template = self.template(node)
         if template.kind == "in place":
             self.in_place(scope, node, template)
             return

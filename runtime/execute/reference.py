@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from runtime.errors import GraphError
+from runtime.ir.calls import callee
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.opdef import OpDef
 from runtime.ir.parts import Try, With
@@ -82,6 +83,9 @@ class _Interpreter:
             return self.try_(Try(node), inputs)
         if node.op == "with":
             return self.with_(With(node), inputs)
+        inner = callee(node)
+        if inner is not None:
+            return self.run(inner, inputs[1:])
         count = len(inputs) - len(node.keywords)
         keywords = dict(zip(node.keywords, inputs[count:], strict=True))
         result = self.table[node.op].run(*inputs[:count], **keywords)

@@ -18,6 +18,7 @@ import numpy as np
 
 from runtime.errors import AutographError, NewTraceError, Span
 from runtime.function.signature import Signature, argument_type, covers, show
+from runtime.ir.calls import called_graphs
 from runtime.ir.graph import Graph
 from runtime.ir.walk import walk_graphs
 from runtime.trace.record import Guard
@@ -208,7 +209,7 @@ def bytes_of(graph: Graph, plan: str, run: Any) -> int:
     Objects of the user's that it refers to are not counted.
     """
     size = sys.getsizeof(plan)
-    for scope in walk_graphs(graph):
+    for scope in (scope for one in (graph, *called_graphs(graph)) for scope in walk_graphs(one)):
         size += sys.getsizeof(scope.nodes) + sum(map(sys.getsizeof, scope.params))
         for node in scope.nodes:
             parts = (node, node.inputs, node.outputs, node.attrs, *node.inputs, *node.outputs)

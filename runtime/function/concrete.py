@@ -205,7 +205,7 @@ class ConcreteFunction:
     @property
     def plan_source(self) -> str:
         """The text of the plan."""
-        return self.plan.text
+        return self.plan.whole
 
     @property
     def parameters(self) -> tuple[tuple[str, Type], ...]:

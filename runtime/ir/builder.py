@@ -8,7 +8,7 @@ between.  `mark`/`rollback` undo what was recorded since.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from runtime.errors import LeakedTensorError, Span
@@ -45,6 +45,21 @@ class Builder:
         """Whether the value is defined here, and not rolled back."""
         at = self._own.get(value)
         return at is not None and at < len(self.nodes)
+
+    def origins(self) -> Callable[[Value], Value]:
+        """A function that gives, for a value as this region sees it, the one that it was captured from."""
+        outer: dict[Value, Value] = {}
+        scope: Builder | None = self
+        while scope is not None:
+            outer.update((inner, value) for value, inner in scope.captures.items())
+            scope = scope.parent
+
+        def origin(value: Value) -> Value:
+            while value in outer:
+                value = outer[value]
+            return value
+
+        return origin
 
     def visible(self, operand: Operand) -> bool:
         """Whether the operand may be used here."""

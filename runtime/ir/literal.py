@@ -33,6 +33,7 @@ from typing import Any
 import numpy as np
 
 from runtime.boxes import UnboundMarker
+from runtime.ir.graph import Graph
 from runtime.ir.scan import Scanner
 from runtime.types import (
     OBJECT,
@@ -102,10 +103,13 @@ RESERVED = frozenset(
 
 
 class LiteralWriter:
-    """Writes constants and types; collects the objects that have no text of their own."""
+    """Writes constants and types; collects the objects that have no text of their own.
 
-    def __init__(self, objects: list[Any] | None = None) -> None:
+    graphs: what `@graphK` is for, the K-th of them."""
+
+    def __init__(self, objects: list[Any] | None = None, graphs: Sequence[Graph] = ()) -> None:
         self.objects = [] if objects is None else objects
+        self.graphs = graphs
 
     def literal(self, value: Any) -> str:
         """The text of any constant."""
@@ -115,6 +119,9 @@ class LiteralWriter:
         return self._object(value) if text is None else text
 
     def _object(self, value: Any) -> str:
+        for number, graph in enumerate(self.graphs, 1):
+            if graph is value:
+                return f"@graph{number}"
         for index, known in enumerate(self.objects):
             if known is value:
                 return f"@obj{index}"
@@ -270,16 +277,18 @@ def _resolved(text: str) -> Any:
 
 
 class LiteralReader:
-    """Reads constants and types from a scanner.  objects: the table that `@objK` points into."""
+    """Reads constants and types from a scanner.  objects: the table that `@objK` points into; graphs: those
+    that were read before, for `@graphK`."""
 
     def __init__(self, objects: Sequence[Any]) -> None:
         self.objects = objects
+        self.graphs: list[Graph] = []
 
     def at_literal(self, scan: Scanner) -> bool:
         """Whether a constant (and not the name of a value) stands at this place."""
         if scan.kind == "name":
             return scan.text in RESERVED or scan.text.startswith("np.")
-        return scan.kind in ("string", "number", "object", "reference", "dots") or scan.at("(")
+        return scan.kind in ("string", "number", "object", "graph", "reference", "dots") or scan.at("(")
 
     def literal(self, scan: Scanner) -> Any:
         """The constant that stands here."""
@@ -291,6 +300,8 @@ class LiteralReader:
             return int(text, 0 if "x" in text else 10) if plain else float(text)
         if scan.kind == "object":
             return self._object(scan)
+        if scan.kind == "graph":
+            return self._graph(scan)
         if scan.kind == "reference":
             return self._reference(scan)
         if scan.take("..."):
@@ -341,6 +352,13 @@ class LiteralReader:
             scan.fail(f"the table of objects has {len(self.objects)} entries, {scan.text} is not among them")
         scan.advance()
         return self.objects[index]
+
+    def _graph(self, scan: Scanner) -> Graph:
+        number = int(scan.text[len("@graph") :])
+        if not 1 <= number <= len(self.graphs):
+            scan.fail(f"{scan.text} is not among the {len(self.graphs)} graphs before this one")
+        scan.advance()
+        return self.graphs[number - 1]
 
     def _reference(self, scan: Scanner) -> Any:
         module, _, path = scan.text[1:].partition(":")

@@ -15,6 +15,7 @@ _TOKEN = re.compile(
     r"""[ ]*(?:
       (?P<string>b?'(?:[^'\\]|\\.)*'|b?"(?:[^"\\]|\\.)*")
     | (?P<number>-?(?:0x[0-9a-f]+|(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|inf\b))
+    | (?P<graph>@graph\d+\b(?!:))
     | (?P<object>@obj\d+\b(?!:))
     | (?P<reference>@[\w.]+:[\w.]*)
     | (?P<device>@\w+)

@@ -3,7 +3,7 @@
 In: a graph, or its text with the table of objects it refers to.  Out: the other one.  What always holds:
 `same_graph(parse_graph(print_graph(g, objects), objects), g)`, and the text depends on the graph alone.
 
-    text    = ("# file " LABEL " = " string | comment)*  graph
+    text    = ("# file " LABEL " = " string | comment)*  graph+   the last one; before it those it calls
     graph   = "graph " NAME "(" [param, ...] "):" block         NAME is a string where it is no identifier
     param   = NAME ": " type
     block   = node*  ("return " [operand, ...] | "diverges")    indented by four more spaces
@@ -12,6 +12,7 @@ In: a graph, or its text with the table of objects it refers to.  Out: the other
     region  = LABEL [" " NAME] "(" [param, ...] "):" block      true, false; test, body; handler1, ...
     argument = [NAME "="] operand                               NAME: a keyword argument of the op
     operand = NAME | literal [" as " NAME]                      as: the constant's own name
+                                                                @graph1: the first graph of the text
     span    = "# " FILE ":" LINE [":" COLUMN] [" in " FUNCTION] (" from " ...)*
 
 A region is closed, so it is a scope of names of its own.  FUNCTION is left out where it is the graph's
@@ -27,12 +28,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from runtime.errors import Span
+from runtime.ir.calls import all_nodes, called_graphs
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.literal import RESERVED, LiteralReader, LiteralWriter
 from runtime.ir.names import give_names
 from runtime.ir.parts import Try
 from runtime.ir.scan import Scanner, parse_error
-from runtime.ir.walk import walk_nodes
 
 REGION_LABELS = {
     "cond": ("true", "false"),
@@ -83,14 +84,21 @@ class GraphPrinter:
         names: dict[Value, str] | None = None,
     ) -> None:
         self.graph, self.spans = graph, spans
-        self.writer = LiteralWriter(objects)
-        self.names = give_names(graph, RESERVED) if names is None else names
+        self.called = called_graphs(graph)
+        self.writer = LiteralWriter(objects, self.called)
+        self.names = {} if names is None else names
+        if names is None:
+            for each in (*self.called, graph):
+                self.names |= give_names(each, RESERVED)
         self.labels = _file_labels(graph) if spans else {}
+        self.function = graph.name
 
     def text(self) -> str:
         """The whole text, ending in a newline."""
-        head = f"graph {_name(self.graph.name)}{self._params(self.graph)}:"
-        lines = [head, *self._block(self.graph, _INDENT)]
+        lines: list[str] = []
+        for graph in (*self.called, self.graph):
+            self.function = graph.name
+            lines += [f"graph {_name(graph.name)}{self._params(graph)}:", *self._block(graph, _INDENT)]
         legend = [f"# file {label} = {path!r}" for path, label in self.labels.items() if label != path]
         legend += [f"# @obj{k}: {_class_name(found)}" for k, found in enumerate(self.writer.objects)]
         return "\n".join([*legend, *lines, ""])
@@ -143,7 +151,7 @@ class GraphPrinter:
 
     def _span(self, span: Span) -> str:
         col = f":{span.col}" if span.col else ""
-        function = f" in {_word(span.function)}" if span.function != self.graph.name else ""
+        function = f" in {_word(span.function)}" if span.function != self.function else ""
         caller = "" if span.caller is None else f" from {self._span(span.caller)}"
         return f"{self.labels[span.file]}:{span.line}{col}{function}{caller}"
 
@@ -163,7 +171,7 @@ def _class_name(value: Any) -> str:
 def _file_labels(graph: Graph) -> dict[str, str]:
     """A short label for each file that spans name: its base name where no other file has the same."""
     files: dict[str, None] = {}
-    for node in walk_nodes(graph):
+    for node in all_nodes(graph):
         span = node.span
         while span is not None:
             files[span.file] = None
@@ -197,13 +205,17 @@ class _Parser:
                 self.lines.append((number, line))
 
     def graph(self) -> Graph:
-        scan = self.scan("the head of a graph")
-        scan.expect("graph")
-        self.function = self.name(scan)
-        graph = self.body(scan, self.function, 4)
-        if self.position < len(self.lines):
-            self.scan("").fail("the graph has ended before this line")
-        return graph
+        """The last graph of the text, which may call those before."""
+        while True:
+            scan = self.scan("the head of a graph")
+            if self.reader.graphs and not scan.at("graph"):
+                scan.fail("the graph has ended before this line")
+            scan.expect("graph")
+            self.function = self.name(scan)
+            graph = self.body(scan, self.function, 4)
+            if self.position >= len(self.lines):
+                return graph
+            self.reader.graphs.append(graph)
 
     def scan(self, what: str) -> Scanner:
         """A scanner over the next line."""

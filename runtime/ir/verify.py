@@ -13,6 +13,7 @@ from typing import NoReturn
 import numpy as np
 
 from runtime.errors import GraphError
+from runtime.ir.calls import CALL, called_graphs, callee
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.opdef import OpDef
 from runtime.ir.parts import Try, With, never_returns
@@ -36,7 +37,8 @@ _AROUND = 5
 
 def verify(graph: Graph, table: Mapping[str, OpDef]) -> None:
     """Check every law; GraphError at the first that is broken."""
-    _Verifier(graph, table).graph(graph)
+    for each in (*called_graphs(graph), graph):
+        _Verifier(each, table).graph(each)
 
 
 def includes(wide: Type, narrow: Type) -> bool:
@@ -159,6 +161,8 @@ class _Verifier:
         if row is None:
             fix = "use a name of the op table (runtime/ops/table.py)"
             self.fail(f"no op is named {node.op!r}", node, fix=fix)
+        if node.op == CALL:
+            self.call(node)
         if row.rule is None or node.op.startswith("py."):
             return
         keywords = {name: operand.type for name, operand in node.keyword_inputs.items()}
@@ -173,6 +177,17 @@ class _Verifier:
         # Where the table only knows "some object", tracing may know more.
         if given != claimed and not (isinstance(claimed, ObjectType) and includes(claimed, given)):
             self.fail(f"the output of {node.op} is typed {given}, the op's rule gives {claimed}", node)
+
+    def call(self, node: Node) -> None:
+        """Check what a call hands to the graph that it calls; that graph is checked by itself."""
+        inner = callee(node)
+        if inner is None or node.keywords:
+            self.fail("call needs a graph as its first operand, and no keywords", node)
+        self.params(node, inner.name, inner, node.inputs[1:])
+        if inner.diverges or len(inner.results) != 1:
+            self.fail(
+                f"the graph {inner.name!r} that is called has {len(inner.results)} results, not one", node
+            )
 
     def region_node(self, node: Node) -> None:
         fewest, most = REGION_COUNTS[node.op]

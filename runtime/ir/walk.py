@@ -160,6 +160,8 @@ def same_constant(a: Any, b: Any) -> bool:
         return bool(a.name == b.name)
     if isinstance(a, tuple) and isinstance(b, tuple):
         return type(a) is type(b) and len(a) == len(b) and all(map(same_constant, a, b))
+    if isinstance(a, Graph) and isinstance(b, Graph):
+        return same_graph(a, b)
     if not isinstance(a, _BY_VALUE):
         return isinstance(a, get_args(Type)) and bool(a == b)
     return same_static(a, b)

@@ -10,6 +10,7 @@ import operator
 from typing import Any
 
 from runtime import pyops
+from runtime.errors import GraphError
 from runtime.ir.opdef import EFFECT, WRITE, OpDef
 from runtime.types import (
     OBJECT,
@@ -25,6 +26,10 @@ from runtime.types import (
 
 def _call(function: Any, *args: Any, **kwargs: Any) -> Any:
     return function(*args, **kwargs)
+
+
+def _called(graph: Any, *args: Any) -> Any:
+    raise GraphError(f"the graph {graph.name!r} is run by what runs graphs, not by its row")
 
 
 def _raise(*parts: Any) -> None:
@@ -58,6 +63,13 @@ ROWS: tuple[OpDef, ...] = (
         doc="Call the first operand with the others.",
         rule=lambda *a, **k: OBJECT,
         run=_call,
+        effect=EFFECT,
+    ),
+    OpDef(
+        name="call",
+        doc="Call the graph that the first operand is, with the others.",
+        rule=lambda graph, *a: graph.value.results[0].type,
+        run=_called,
         effect=EFFECT,
     ),
     OpDef(

@@ -10,6 +10,7 @@ import dataclasses
 import weakref
 from collections.abc import Callable, Mapping
 
+from runtime.ir.calls import expanded, size, with_callees
 from runtime.ir.graph import Graph
 from runtime.ir.opdef import OpDef
 from runtime.ir.walk import map_graphs, walk_nodes
@@ -23,6 +24,7 @@ from runtime.passes.simplify import simplify
 
 Run = Callable[[Graph, Mapping[str, OpDef]], Graph]
 _ALIASES: weakref.WeakKeyDictionary[Graph, Aliases] = weakref.WeakKeyDictionary()
+LARGE = 1500  # nodes: compiling more in one piece takes too long
 ROUNDS = 3  # a pass may make work for an earlier one; more rounds than this find next to nothing
 
 
@@ -82,8 +84,23 @@ class Optimised:
 
 
 def optimise(graph: Graph, table: Mapping[str, OpDef] = OPS) -> Optimised:
-    """Run the pipeline until nothing changes, a few rounds at most."""
+    """Run the pipeline until nothing changes, a few rounds at most.
+
+    Called graphs are put in the place of their calls, unless that makes a graph too large to be one piece of
+    machine code: then each is done once, for itself."""
     steps: list[Step] = []
+    before, whole = count(graph), size(graph)
+    if whole <= LARGE:
+        graph = expanded(graph)
+        if whole != before:
+            steps.append(Step("expand", before, whole))
+    else:
+        graph = with_callees(graph, lambda inner: _rounds(inner, table, []))
+    return Optimised(_rounds(graph, table, steps), tuple(steps))
+
+
+def _rounds(graph: Graph, table: Mapping[str, OpDef], steps: list[Step]) -> Graph:
+    """Run the passes; what each did is added to `steps`."""
     for _ in range(ROUNDS):
         start = graph
         for name, run, _reason in PIPELINE:
@@ -94,7 +111,7 @@ def optimise(graph: Graph, table: Mapping[str, OpDef] = OPS) -> Optimised:
             graph = new
         if graph is start:
             break
-    return Optimised(graph, tuple(steps))
+    return graph
 
 
 def count(graph: Graph) -> int:

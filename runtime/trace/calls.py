@@ -21,7 +21,7 @@ from runtime import pyops
 from runtime.boxes import Cell
 from runtime.ir.graph import Const
 from runtime.ir.opdef import OpDef
-from runtime.trace import items, outside
+from runtime.trace import callees, items, outside
 from runtime.trace.attributes import Method, get_attr, guard_special, set_attr, special_method
 from runtime.trace.builtins import BUILTINS
 from runtime.trace.core import Diverged, Trace, is_static
@@ -319,9 +319,14 @@ def call_function(
     if f.__code__.co_flags & _NOT_PLAIN:
         trace.leave(f"{f.__qualname__} is a generator or coroutine function: its body runs as plain Python")
         return run_time_call(trace, handle, args, kwargs)
+    asked = None
     if trace.is_generated(f):
         bound: Callable[..., Any] | None = f
     else:
+        asked = callees.asked(trace, f, args, kwargs)
+        known = callees.again(trace, asked) if asked is not None else None
+        if known is not None:
+            return known[0]
         bound = trace.inline(f) if trace.inlined < MAX_INLINED else None
     signature = (f.__code__, [trace.type_of(a) for a in (*args, *kwargs.values())])
     recurs = _recurs_on_data(trace, signature)
@@ -334,7 +339,12 @@ def call_function(
     mark = trace.mark()
     trace.calls.append((signature, trace.regions))
     try:
-        return bound(*args, **kwargs)
+        if asked is None:
+            return bound(*args, **kwargs)
+        with trace.heap.watched() as log:
+            result = bound(*args, **kwargs)
+        callees.remember(trace, asked, log, result)
+        return result
     except Diverged:
         raise
     except Exception as error:

@@ -174,6 +174,8 @@ class Trace:
         self.indexed = False  # whether a traced value was asked for as an index
         self.calls: list[tuple[Any, int]] = []  # the calls being traced into, with the region depth of each
         self.inlined = self.regions = 0
+        self.callees: dict[Any, Any] = {}  # what calls of functions recorded, for the next call of the kind
+        self.following = 0  # how many derivatives are taken of what is being traced
         self.members: dict[int, tuple[enum.Enum, dict[str, Any]]] = {}  # of enumerations, and what they held
         self.ordinary: set[tuple[Any, ...]] = set()  # classes and their special methods that are guarded
         self.wild: set[Identity] = set()  # iterators over which Python may run any code

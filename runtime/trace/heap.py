@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -20,6 +21,7 @@ from runtime.types import Type
 
 CLEAN, CHECK, UNKNOWN = 0, 1, 2  # how far the outside world can be trusted to be as it was at the call
 ANY = "<any key>"
+_EPOCHS = itertools.count(1)
 
 
 class Namespace:
@@ -68,6 +70,7 @@ class Heap:
         self.escaped: set[Identity] = set()
         self.stale: set[tuple[Any, str, Any]] = set()  # (kind, key) written to objects of the outside world
         self.trust = CLEAN
+        self.epoch = 0  # another one whenever what this trace did not make itself may have changed
         self.logs: list[Log] = []  # who watches; the same list for all copies
 
     def copy(self) -> Heap:
@@ -76,6 +79,7 @@ class Heap:
         new.logs = self.logs
         new.entries, new.sizes, new.complete = dict(self.entries), dict(self.sizes), set(self.complete)
         new.escaped, new.stale, new.trust = set(self.escaped), set(self.stale), self.trust
+        new.epoch = self.epoch
         return new
 
     def restore(self, saved: Heap) -> None:
@@ -125,6 +129,7 @@ class Heap:
                 self.sizes.pop(who, None)
                 self.complete.discard(who)
         else:
+            self.epoch = next(_EPOCHS)
             self._written_anywhere(who, kind, key)
         if not who.fresh:
             self.stale.add((who.cls, kind, key))
@@ -164,13 +169,13 @@ class Heap:
 
     def unknown_call(self) -> None:
         """Code that isn't known has run: keep only what it can't have reached."""
-        self.trust = UNKNOWN
+        self.trust, self.epoch = UNKNOWN, next(_EPOCHS)
         self._happened("unknown")
         self._keep(lambda who: who.fresh and who not in self.escaped)
 
     def doubtful(self) -> None:
         """An operator on a value of unknown class has run: most likely nothing changed outside, but check."""
-        self.trust = max(self.trust, CHECK)
+        self.trust, self.epoch = max(self.trust, CHECK), next(_EPOCHS)
         self._happened("doubtful")
         self._keep(lambda who: who.fresh and who not in self.escaped)
 
@@ -196,6 +201,8 @@ class Heap:
             complete = self.complete & other.complete - uneven
             escaped, stale = self.escaped | other.escaped, self.stale | other.stale
             trust = max(self.trust, other.trust)
+            if other.epoch != self.epoch:
+                self.epoch = next(_EPOCHS)
             changed |= (sizes, complete, stale, trust) != (self.sizes, self.complete, self.stale, self.trust)
             known = {place[0] for place in self.entries} | set(self.sizes) | self.complete
             changed |= bool((escaped - self.escaped) & known)

@@ -18,6 +18,7 @@ from runtime.autodiff.staged.kinds import NotStaged, cotangent_type, inexact
 from runtime.autodiff.staged.linear import Linear
 from runtime.autodiff.staged.rules import dtype_of, ones, zeros
 from runtime.autodiff.staged.tidy import needed_nodes
+from runtime.ir.calls import expanded
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.walk import walk_nodes
 from runtime.trace.byhand import closed, opened
@@ -60,7 +61,7 @@ class Call:
             results = [trace.operand(x) for x in self.outputs if isinstance(x, Traced)]
         self.outside = list(builder.captures)
         drop_invisible(trace)
-        self.graph = builder.region(self.outside, results)
+        self.graph = expanded(builder.region(self.outside, results))
         self.count = len(self.leaves)
         if any(type(x) in BOXES for n in walk_nodes(self.graph) for x in map(_constant, n.inputs)):
             raise NotStaged("it uses a value that an outer derivative follows")

@@ -25,12 +25,12 @@ from runtime.execute.native.llvm_load import Code
 from runtime.execute.native.lower import lower
 from runtime.execute.native.split import split
 from runtime.execute.python_source import plan_source
+from runtime.ir.calls import all_nodes
 from runtime.ir.graph import Graph, Node
-from runtime.ir.walk import walk_nodes
+from runtime.passes.pipeline import LARGE
 from runtime.types import ArrayType, NumberType, WeakType
 
 traceback.register_hidden(__file__)  # between a plan and the code that handed the call to it
-MAX_NODES = 1500
 PATIENCE = 8  # so many calls may be given up before it is asked whether native code is worth it
 _FLAGS = {1: "invalid", 4: "divide", 8: "over", 16: "under"}
 
@@ -40,13 +40,13 @@ def worthwhile(graph: Graph) -> bool:
 
     One operator on four numbers takes a fifth of NumPy's time, on a million about the same.
     """
-    nodes = list(walk_nodes(graph))
-    return len(nodes) <= MAX_NODES and (has_loop(graph) or any(map(_computes, nodes)))
+    nodes = list(all_nodes(graph))
+    return len(nodes) <= LARGE and (has_loop(graph) or any(map(_computes, nodes)))
 
 
 def has_loop(graph: Graph) -> bool:
     """Whether there is a loop anywhere in the graph."""
-    return any(node.op in ("while", "for") for node in walk_nodes(graph))
+    return any(node.op in ("while", "for") for node in all_nodes(graph))
 
 
 def waits(graph: Graph) -> bool:
@@ -200,7 +200,7 @@ def _turned(x: Any) -> bool:
 
 def _makes_wide_arrays(graph: Graph) -> bool:
     """Whether arrays of several axes are made in a graph, not only looked at."""
-    made = [n for n in walk_nodes(graph) if n.op not in ("getitem", "py.getattr")]
+    made = [n for n in all_nodes(graph) if n.op not in ("getitem", "py.getattr")]
     types = [v.type for node in made for v in node.outputs if isinstance(v.type, ArrayType)]
     return any(t.shape is None or len(t.shape) > 1 for t in types)
 

@@ -14,6 +14,7 @@ from typing import Any
 from runtime.execute.native.kinds import Unlowered
 from runtime.execute.native.segments import grouped
 from runtime.execute.native.tails import called, divided
+from runtime.ir.calls import callee
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.walk import inline
 from runtime.types import ObjectType, TupleType
@@ -54,6 +55,7 @@ def _but_its_end(graph: Graph, compile_graph: Compile) -> Graph | None:
 class _Splitter:
     def __init__(self, compile_graph: Compile) -> None:
         self.compile, self.count = compile_graph, 0
+        self.called: dict[Graph, Callable[..., Any] | Graph] = {}
         self.why: Unlowered | None = None
 
     def nodes(self, graph: Graph) -> tuple[Node, ...]:
@@ -63,6 +65,8 @@ class _Splitter:
         for node in graph.nodes:
             if node.op in LOOPS:
                 found += self.loop(node, makers, graph.name)
+            elif callee(node) is not None:
+                found.append(self.call(node))
             elif node.op in ("cond", "with"):
                 regions = tuple(dataclasses.replace(r, nodes=self.nodes(r)) for r in node.regions)
                 found.append(dataclasses.replace(node, regions=regions))
@@ -71,6 +75,27 @@ class _Splitter:
         made, count = grouped(graph, found, self.compile)
         self.count += count
         return made
+
+    def call(self, node: Node) -> Node:
+        """The call of what a called graph has become: native code, or a graph with native parts."""
+        inner = callee(node)
+        assert inner is not None
+        if inner not in self.called:
+            self.called[inner] = self.callee(inner)
+        became = self.called[inner]
+        if isinstance(became, Graph):
+            return dataclasses.replace(node, inputs=(Const(became), *node.inputs[1:]))
+        return Node("py.call", (Const(became, inner.name), *node.inputs[1:]), node.outputs, span=node.span)
+
+    def callee(self, graph: Graph) -> Callable[..., Any] | Graph:
+        """What a called graph becomes."""
+        try:
+            native = self.compile(graph)
+        except Unlowered as reason:
+            self.why = self.why or reason
+            return dataclasses.replace(graph, nodes=self.nodes(graph))
+        self.count += 1
+        return native
 
     def loop(self, node: Node, makers: dict[Value, Node], name: str) -> list[Node]:
         """The nodes that do what a loop does."""
