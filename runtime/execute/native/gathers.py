@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
+from runtime.execute.native import element_ops
 from runtime.execute.native.arrays import (
     checked_index,
     create,
@@ -20,7 +23,15 @@ from runtime.execute.native.arrays import (
     store,
     times,
 )
-from runtime.execute.native.elementwise import assigned, copied, disjoint, is_array, materialized, where
+from runtime.execute.native.elementwise import (
+    assigned,
+    copied,
+    disjoint,
+    is_array,
+    kind_of,
+    materialized,
+    where,
+)
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.kinds import Scalar, Unlowered
 from runtime.execute.native.lines import counted, located
@@ -155,6 +166,37 @@ def put(state: State, a: Arr, key: Val, value: Val) -> None:
     else:
         pick.each(_given(state, a, pick.dims, value), lambda t, x: _move(state, t, x))
     state.e.version += 1
+
+
+def at(state: State, ufunc: np.ufunc, args: Sequence[Val]) -> Val:
+    """`ufunc.at(a, key, value)`: each item that is picked is changed, as often as it is picked."""
+    e = state.e
+    a, key, value = args if len(args) == 3 else (None, None, None)
+    if not isinstance(a, Arr) or key is None or value is None or not by_arrays(key) or _is_mask(key):
+        raise Unlowered(f"np.{ufunc.__name__}.at with these arguments")
+    kind = a.element
+    step = element_ops.lowered(e, ufunc.__name__, kind, kind, 2) if ufunc.nin == 2 else None
+    weak = isinstance(value, Num) and all(m.weak for m in value.members)
+    if step is None or not (weak or (is_array(value) and kind_of(value) == kind)):
+        raise Unlowered(f"np.{ufunc.__name__}.at on numbers of these kinds")
+    change = step
+    state.written |= a.roots
+    pick = _Pick(state, a, key)
+    if pick.before or pick.after:
+        raise Unlowered(f"np.{ufunc.__name__}.at on whole lines")
+    pick.indexed = [(_apart(state, part, a), size, stride) for part, size, stride in pick.indexed]
+    given = Arr(a.dtype, a.data, pick.dims, ("0",) * len(pick.dims))
+    number = stored(e, value, kind) if isinstance(value, Num) else None
+    if number is None:
+        given = _given(state, a, pick.dims, value)
+
+    def visit(target: Arr, source: Arr) -> None:
+        other = number or load(e, kind, source.data)
+        store(e, kind, target.data, one(kind, change(load(e, kind, target.data), other)))
+
+    pick.each(given, visit)
+    e.version += 1
+    return Static(None)
 
 
 def _apart(state: State, part: Val, a: Arr) -> Val:

@@ -101,6 +101,9 @@ def function(state: State, node: Node, op: str, args: list[Val], keywords: dict[
         made = lists.called(state, args[0], args[1:])
         return Static(None) if made is None else made
     if op == "py.call" and isinstance(args[0], Static) and not node.attr("starred"):
+        ufunc = getattr(args[0].value, "__self__", None)
+        if isinstance(ufunc, np.ufunc) and args[0].value == ufunc.at and not keywords:
+            return gathers.at(state, ufunc, args[1:])
         return call(state, args[0].value, args[1:], keywords)
     return python_value(state, node, args)
 

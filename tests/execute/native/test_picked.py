@@ -153,3 +153,44 @@ ITSELF = (
 def test_the_key_lies_in_what_is_written(function: Callable[..., Any], args: tuple[Any, ...]) -> None:
     """NumPy takes the key as it was before anything is written."""
     both(function, [args, args])
+
+
+def add_at(h: Any, i: Any, w: Any) -> Any:
+    np.add.at(h, i, w)
+    return h.sum()
+
+
+def several_at(h: Any, i: Any, w: Any) -> Any:
+    np.add.at(h, i, 1)
+    np.subtract.at(h, (i,), w * 2)
+    np.maximum.at(h, i, w)
+    return h
+
+
+def through_its_own_items(h: Any, i: Any, w: Any) -> Any:
+    np.add.at(h, i, h[i])
+    np.multiply.at(h, i % 2, w)
+    return h
+
+
+def by_two_keys(h: Any, i: Any, w: Any) -> Any:
+    out = np.zeros((5, 5), h.dtype)
+    for k in range(20):
+        np.add.at(out, (i % 5, (i + k) % 5), w)
+    return out
+
+
+@pytest.mark.parametrize("function", (add_at, several_at, through_its_own_items, by_two_keys))
+@pytest.mark.parametrize("dtype", ("f8", "f4", "i8", "i1"))
+def test_at(function: Callable[..., Any], dtype: str) -> None:
+    """Items picked several times are changed as often; indices out of range, read-only arrays, overflow."""
+    i, (h, w) = R.integers(-7, 7, 30), ((R.random(n) * 9).astype(dtype) for n in (7, 30))
+    with np.errstate(over="ignore"):
+        large = h * h.dtype.type(100)
+    calls = [(h, i, w), (h, i[:0], w[:0]), (large, i, w), (h.copy(), i + 1, w), (h[::-1], i, w)]
+    both(function, calls[:3])
+    both(
+        function, [*calls, (h, i, w.astype(np.float32)), (h, i, 1), (h, i.astype(np.uint8), w)], lowered=False
+    )
+    h.flags.writeable = False
+    both(function, [(h, i, w)], lowered=False)
