@@ -23,9 +23,10 @@ TYPE_AT = HEAD - ctypes.sizeof(ctypes.c_void_p)
 DATA_AT, RANK_AT, SIZES_AT, STRIDES_AT, DESCR_AT, FLAGS_AT = (HEAD + n for n in (0, 8, 16, 24, 40, 48))
 STATE_WORDS = 36  # of a thread's state that are looked at: less than it has in any version
 IN_ORDER, WRITEABLE, WARNS_ON_WRITE = 0x1, 0x400, 0x80000000
-ARRAY_API = {"Zeros": 183, "Empty": 184, "NewCopy": 85, "CopyInto": 50, "Scalar": 60}
+ARRAY_API = {"Zeros": 183, "Empty": 184, "NewCopy": 85, "CopyInto": 50, "Scalar": 60, "New": 93}
 PYTHON_API = (
-    "Py_IncRef", "Py_DecRef", "PyErr_Clear", "PyErr_CheckSignals", "PyEval_SaveThread",
+    "Py_IncRef", "Py_DecRef", "PyErr_Clear", "PyErr_CheckSignals", "PyErr_ExceptionMatches",
+    "PyEval_SaveThread",
     "PyEval_RestoreThread", "PyFloat_FromDouble", "PyLong_FromLongLong", "PyLong_AsLongLongAndOverflow",
     "PyTuple_New", "PyTuple_SetItem", "PyList_New", "PyList_SetItem", "PyObject_Vectorcall",
     "PyThreadState_Get",
@@ -172,6 +173,15 @@ def _check_functions() -> str:
     c = np.zeros((2, 3))
     if b is a or b.tobytes() != a.tobytes() or into(c, a) != 0 or c.tobytes() != a.tobytes():
         return "PyArray_NewCopy or PyArray_CopyInto is not where it was"
+    whole, strides = (ctypes.c_double * 6)(*range(6)), (ctypes.c_ssize_t * 2)(24, 8)
+    i, p = ctypes.c_int, ctypes.c_void_p
+    part = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, i, p, i, p, p, i, i, p)(
+        table[ARRAY_API["New"]]
+    )
+    places = [ctypes.addressof(cells) for cells in (shape, strides, whole)]
+    seen = part(np.ndarray, 2, places[0], a.dtype.num, places[1], places[2], 0, 0, None)
+    if type(seen) is not np.ndarray or seen.tobytes() != a.tobytes() or seen.flags.owndata:
+        return "PyArray_New is not where it was"
     number = ctypes.c_double(2.5)
     box = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
     made = box(table[ARRAY_API["Scalar"]])(ctypes.addressof(number), np.dtype(float), None)

@@ -16,8 +16,8 @@ import numpy as np
 from runtime.execute.native import abi, merge
 from runtime.execute.native.arrays import plus, times
 from runtime.execute.native.emit import BRIEFLY, FALSE, FLAGS, TRUE, Block, Emitter
+from runtime.execute.native.kernel import Kernel
 from runtime.execute.native.kinds import Members, Scalar
-from runtime.execute.native.lower import Kernel
 from runtime.execute.native.values import Arr, Listing, Num, Static, Tup, Val, one, view, widen
 
 DECLARATIONS = """

@@ -7,16 +7,25 @@ that it made itself, has changed; or 2, when a signal handler raised.  Unlowered
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 
-from runtime.execute.native import chains, elementwise, linear, lists, merge, ownership, plain_nodes
+from runtime.execute.native import (
+    callbacks,
+    chains,
+    elementwise,
+    linear,
+    lists,
+    merge,
+    ownership,
+    plain_nodes,
+)
 from runtime.execute.native.arrays import dense
 from runtime.execute.native.emit import FALSE, FLAGS, TRUE, Block, Emitter, Phi
 from runtime.execute.native.facts import gain, often, watches
 from runtime.execute.native.iterables import length
 from runtime.execute.native.kept_axes import keep_axes
+from runtime.execute.native.kernel import Kernel
 from runtime.execute.native.kinds import (
     PYTHON_INT,
     Scalar,
@@ -50,32 +59,6 @@ MAX_PICKED = 16
 OUTER_PAUSE = 1 << 10  # the same for a `for` with a loop inside
 PRODUCTS = ("matmul", "np.matmul", "np.dot", "nd.dot")
 PAUSE = 1 << 20  # trips of a `while` between looks at what else goes on
-
-
-@dataclasses.dataclass(frozen=True)
-class Kernel:
-    """The lowered graph.
-
-    text: the definition of `@kernel`.  declarations: what it needs declared.  params: one value for each
-    parameter of the graph.  result: what it returns; its holes are stored to `%out`, 8 bytes each.
-    written: indexes of the parameters whose memory it writes.  owned: how many arrays it may make.
-    watch: whether flags matter; outside: also those of the x87 unit, and what C functions may have cleared
-    is in `%raised`.  objects: Python objects by symbol.  addresses: of other places outside, by symbol.
-    gain: about how many times faster it is than the plan.
-    """
-
-    text: str
-    declarations: tuple[str, ...]
-    params: tuple[Val, ...]
-    result: Val
-    written: frozenset[int]
-    owned: int
-    watch: bool
-    outside: bool
-    bails: bool
-    objects: dict[str, object]
-    addresses: dict[str, int]
-    gain: int
 
 
 def lower(graph: Graph, in_order: bool = True) -> Kernel:
@@ -291,10 +274,29 @@ class _Lowering:
         if node.op == "setitem":
             plain_nodes.set_item(self.state, args[0], args[1], args[2])
             return []
-        made = plain_nodes.value(self.state, node, args)
+        made = self.plain(node, args)
         if node.outputs and isinstance(made, (Arr, Lazy)) and not _stays_array(node.outputs[0].type, made):
             raise Unlowered("arithmetic on arrays without axes")  # NumPy makes numbers of the results
         return [made] if node.outputs else []
+
+    def plain(self, node: Node, args: list[Val]) -> Val:
+        """The result of a node without regions: in a loop by a call of NumPy's function, where nothing else
+        does it."""
+        e, state = self.e, self.state
+        if not state.depth or not callbacks.callable_here(node):
+            return plain_nodes.value(state, node, args)
+        mark, owned, free = e.mark(), state.owned, list(state.free)
+        try:
+            return plain_nodes.value(state, node, args)
+        except Unlowered as reason:
+            e.rollback(mark)
+            state.owned, state.free = owned, free
+            try:
+                made = callbacks.called(state, node, args)
+            except Unlowered:
+                raise reason from None
+        self.touch()  # other threads may have run
+        return made
 
     def quietly(self, node: Node, args: list[Val]) -> list[Val] | None:
         """A `with np.errstate(all="ignore")`: what is flagged in it is forgotten."""

@@ -23,6 +23,7 @@ from runtime.execute.native.elementwise import (
     cast_to,
     combined,
     converted,
+    copied,
     fill,
     materialized,
     worth_keeping,
@@ -86,8 +87,8 @@ def reduce(state: State, name: str, args: Sequence[Val], keywords: Mapping[str, 
     x = as_lazy(state.e, args[0])
     axes = _axes(given.get("axis"), len(x.dims))
     keep, freedom = (
-        _constant(given.get("keepdims"), False),
-        _constant(given.get("ddof", given.get("correction")), 0),
+        constant(given.get("keepdims"), False),
+        constant(given.get("ddof", given.get("correction")), 0),
     )
     if name == "linalg.norm":
         if "axis" not in keywords or len(axes) != 1 or x.kind.kind != "f":
@@ -99,7 +100,7 @@ def reduce(state: State, name: str, args: Sequence[Val], keywords: Mapping[str, 
         if len(rest) != len(keywords) or not isinstance(total, (Arr, Lazy)):
             raise Unlowered("np.linalg.norm with options")
         return apply(state, np.sqrt, (total,))
-    x = _typed(state, name, x, given.get("dtype"), axes)
+    x = typed(state, name, x, given.get("dtype"), axes)
     _check_layout(state.e, x)
     if not axes or type(keep) is not bool or type(freedom) is not int:
         raise Unlowered(f"np.{name} with these options")
@@ -107,9 +108,9 @@ def reduce(state: State, name: str, args: Sequence[Val], keywords: Mapping[str, 
         _never_empty(state.e, x, axes)
     last = len(x.dims) - 1
     if len(axes) == len(x.dims) and not keep:
-        return _total(state, name, _as_line(state, x, 0), freedom)
+        return _total(state, name, as_line(state, x, 0), freedom)
     if axes == tuple(range(axes[0], last + 1)):
-        made = _by_lines(state, name, _as_line(state, x, axes[0]), freedom)
+        made = _by_lines(state, name, as_line(state, x, axes[0]), freedom)
         if lazily:
             return made
         return _stored(state, made, x.dims[: axes[0]], len(axes) if keep else 0)
@@ -119,7 +120,7 @@ def reduce(state: State, name: str, args: Sequence[Val], keywords: Mapping[str, 
 
 
 # ------------------------------------------------------------------------------------------ what is asked
-def _constant(x: Val | None, default: Any) -> Any:
+def constant(x: Val | None, default: Any) -> Any:
     if x is None:
         return default
     if isinstance(x, Num):
@@ -131,7 +132,7 @@ def _axes(given: Val | None, rank: int) -> tuple[int, ...]:
     """The axes to reduce, in order."""
     if given is None or (isinstance(given, Static) and given.value is None):
         return tuple(range(rank))
-    found = [_constant(x, None) for x in (given.items if isinstance(given, Tup) else (given,))]
+    found = [constant(x, None) for x in (given.items if isinstance(given, Tup) else (given,))]
     if any(type(k) is not int or not -rank <= k < rank for k in found):
         raise Unlowered("a reduction along an axis that is not constant")
     axes = sorted(k % rank for k in found)
@@ -155,7 +156,7 @@ def _exact_double(e: Emitter, name: str, x: Lazy, axes: Sequence[int]) -> Scalar
     return FLOAT64
 
 
-def _typed(state: State, name: str, x: Lazy, dtype: Val | None, axes: Sequence[int]) -> Lazy:
+def typed(state: State, name: str, x: Lazy, dtype: Val | None, axes: Sequence[int]) -> Lazy:
     """The operand in the dtype that the reduction computes in."""
     kind = x.kind
     if name in ("argmax", "argmin"):
@@ -169,7 +170,7 @@ def _typed(state: State, name: str, x: Lazy, dtype: Val | None, axes: Sequence[i
         kind = BOOL
     elif name in ("mean", "var", "std") and kind.kind != "f":
         kind = _exact_double(state.e, name, x, axes)
-    wanted = _constant(dtype, None)
+    wanted = constant(dtype, None)
     if wanted is not None and (name in ("any", "all") or np.dtype(wanted) != kind.dtype):
         raise Unlowered(f"np.{name} in another dtype")
     return x if x.kind == kind else converted(state.e, x, kind)
@@ -200,7 +201,7 @@ def _never_empty(e: Emitter, x: Lazy, axes: Sequence[int]) -> None:
             e.bail_if(e.op(f"icmp eq i64 {x.dims[axis]}, 0"))
 
 
-def _as_line(state: State, x: Lazy, first: int) -> Lazy:
+def as_line(state: State, x: Lazy, first: int) -> Lazy:
     """The array with all axes from `first` on taken as one."""
     e, rank = state.e, len(x.dims)
     if first == rank - 1:
@@ -387,7 +388,7 @@ def _across(state: State, name: str, x: Lazy, axis: int, keep: bool, freedom: in
         _divided(state, total, _count(e, x.dims[axis], kind), False)
         return total
     if name not in STEP:
-        raise Unlowered(f"np.{name} across lines")
+        return _first_across(state, name, x, axis, keep)
     inner = "1"
     for n in x.dims[axis + 1 :]:
         inner = times(e, inner, n)
@@ -408,6 +409,18 @@ def _across(state: State, name: str, x: Lazy, axis: int, keep: bool, freedom: in
     e.watch = watching
     e.version += 1
     return out
+
+
+def _first_across(state: State, name: str, x: Lazy, axis: int, keep: bool) -> Arr:
+    """`argmax` and `argmin`: as NumPy does, with the axis moved to the end."""
+    if keep:
+        raise Unlowered(f"np.{name} across lines that keeps the axis")
+    whole = materialized(state, x if not x.plain else x.leaves[0])
+    order = [k for k in range(len(x.dims)) if k != axis] + [axis]
+    dims, strides = ([part[k] for k in order] for part in (whole.dims, whole.strides))
+    turned = dataclasses.replace(whole, dims=tuple(dims), strides=tuple(strides), handle=None)
+    lines = as_lazy(state.e, copied(state, turned))
+    return _stored(state, _by_lines(state, name, lines, 0), dims[:-1], 0)
 
 
 def _accumulate(state: State, name: str, x: Lazy, axis: int, target: Arr, outer: list[str]) -> None:

@@ -1,0 +1,252 @@
+"""NumPy's functions, called from native loops where there are no instructions for them.
+
+In: a node, and the values of its inputs.  Out: its result, a new array or a number.  What always holds: the
+result is held here alone, and of the dtype, sizes and order that are known; else the plan does the call.  So
+it does after an error, which it raises again; only what is no `Exception` (Ctrl-C) ends the call at once.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from runtime.execute.native import abi
+from runtime.execute.native.arrays import dense, memory
+from runtime.execute.native.elementwise import materialized
+from runtime.execute.native.emit import FLAGS, TRUE
+from runtime.execute.native.kinds import Unlowered, numpy_scalar
+from runtime.execute.native.ownership import slot
+from runtime.execute.native.shares import Serial
+from runtime.execute.native.state import State
+from runtime.execute.native.values import Arr, Lazy, Num, Static, Tup, Val, one
+from runtime.ir.graph import Const, Node, Operand
+from runtime.ops.table import OPS
+from runtime.types import ArrayType
+
+# They move elements, or make them of integers: nothing in them could give a floating point warning.
+MOVES = frozenset(
+    f"np.{name}"
+    for name in (
+        "concatenate stack vstack hstack dstack column_stack append insert delete roll repeat sort argsort "
+        "lexsort partition argpartition unique take take_along_axis compress extract choose tril triu diag "
+        "diagflat pad resize flatnonzero argwhere searchsorted digitize bincount setdiff1d union1d "
+        "intersect1d setxor1d isin select eye identity indices packbits unpackbits ravel_multi_index copy"
+    ).split()
+)
+# They take so long that it costs little to have NumPy raise where it would warn.
+HEAVY = frozenset(
+    f"np.{name}"
+    for name in (
+        "linspace logspace geomspace interp convolve correlate polyval trapezoid kron trace tensordot einsum "
+        "cross vander median percentile quantile gradient unwrap nan_to_num sinc i0 linalg.solve linalg.inv "
+        "linalg.cholesky linalg.det linalg.eigvalsh linalg.eigvals linalg.pinv linalg.matrix_power "
+        "linalg.multi_dot linalg.norm linalg.cond linalg.svdvals linalg.tensorsolve linalg.tensorinv fft.fft "
+        "fft.ifft fft.rfft fft.irfft fft.fft2 fft.ifft2 fft.fftn fft.ifftn fft.rfft2 fft.irfft2 fft.fftshift "
+        "fft.ifftshift fft.fftfreq fft.rfftfreq"
+    ).split()
+)
+OWN, WANTED = 0x4, abi.IN_ORDER | abi.WRITEABLE | 0x4  # flags of an array that owns its memory
+
+
+def callable_here(node: Node) -> bool:
+    """Whether the node can be left to a call."""
+    made = node.outputs[0].type if len(node.outputs) == 1 else None
+    return (
+        (node.op in MOVES or node.op in HEAVY)
+        and isinstance(made, ArrayType)
+        and made.shape is not None
+        and made.device == "cpu"
+        and "out" not in node.keywords
+    )
+
+
+@functools.cache
+def _raising(run: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, raising where NumPy would warn."""
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        with np.errstate(all="raise"):
+            return run(*args, **keywords)
+
+    return call
+
+
+def _by_position(node: Node) -> tuple[Callable[..., Any], list[int]]:
+    """What is called, and the inputs that it is given by position; constant keywords are bound to it."""
+    run = OPS[node.op].run if node.op in MOVES else _raising(OPS[node.op].run)
+    first = len(node.inputs) - len(node.keywords)
+    bound = {
+        name: x.value
+        for name, x in zip(node.keywords, node.inputs[first:], strict=True)
+        if isinstance(x, Const)
+    }
+    names = [name for name in node.keywords if name not in bound]
+    given = [*range(first), *(first + node.keywords.index(name) for name in names)]
+    if names:
+        unnamed, run = (
+            run,
+            lambda *args: unnamed(*args[:first], **dict(zip(names, args[first:], strict=True))),
+        )
+    return functools.partial(run, **bound) if bound else run, given
+
+
+def called(state: State, node: Node, args: list[Val]) -> Val:
+    """The result of a call."""
+    e, t = state.e, node.outputs[0].type
+    if e.part is not None:
+        raise Serial
+    assert isinstance(t, ArrayType)
+    kind = numpy_scalar(t.dtype)
+    writer = _Objects(state)
+    run, places = _by_position(node)
+    objects = [writer.of(args[k], node.inputs[k]) for k in places]
+    e.flush()
+    given = e.slot(f"[{max(len(objects), 1)} x ptr]")
+    for k, obj in enumerate(objects):
+        e.line(f"store ptr {obj}, ptr {e.op(f'getelementptr ptr, ptr {given}, i64 {k}')}")
+    e.leaving()
+    made = e.effect(
+        f"call ptr @PyObject_Vectorcall(ptr {state.symbol(run)}, ptr {given}, i64 {len(objects)}, ptr null)"
+    )
+    for obj in writer.temporary:
+        e.line(f"call void @Py_DecRef(ptr {obj})")
+    if e.watch:
+        e.declare("declare i32 @autograph_feclearexcept(i32)")
+        e.line(f"call i32 @autograph_feclearexcept(i32 {FLAGS})")  # NumPy has looked at them
+    _unless_raised(state, made)
+    cls = e.effect(f"load ptr, ptr {e.effect(f'getelementptr i8, ptr {made}, i64 {abi.TYPE_AT}')}")
+    if t.scalar:
+        e.bail_if(e.effect(f"icmp ne ptr {cls}, {state.symbol(kind.dtype.type)}"))
+        at = e.effect(f"getelementptr i8, ptr {made}, i64 {abi.HEAD}")
+        value = e.effect(f"load {memory(kind)}, ptr {at}, align 1")
+        e.line(f"call void @Py_DecRef(ptr {made})")
+        return one(kind, e.op(f"icmp ne i8 {value}, 0") if kind.kind == "b" else value)
+    place = slot(e, state.owned)
+    state.owned += 1
+    before = e.effect(f"load ptr, ptr {place}")
+    e.line(f"store ptr {made}, ptr {place}")
+    e.line(f"call void @Py_DecRef(ptr {before})")
+    e.bail_if(e.effect(f"icmp ne ptr {cls}, @autograph_type_ndarray"))
+    return _checked(state, made, t)
+
+
+def _unless_raised(state: State, made: str) -> None:
+    """Leave where the call raised: to the plan, or at once where it was no error."""
+    e = state.e
+    raised, stopped, on = e.block("raised"), e.block("stopped"), e.block("on")
+    leave = e.block("leave")
+    e.branch(e.effect(f"icmp eq ptr {made}, null"), raised, on)
+    e.start(raised)
+    e.declare("declare i32 @PyErr_ExceptionMatches(ptr)")
+    error = e.effect(f"call i32 @PyErr_ExceptionMatches(ptr {state.symbol(Exception)})")
+    e.branch(e.effect(f"icmp eq i32 {error}, 0"), stopped, leave)
+    e.start(stopped)
+    e.end("br label %interrupted")
+    e.start(leave)
+    e.bail_if(TRUE)
+    e.start(on)
+
+
+def _checked(state: State, made: str, t: ArrayType) -> Arr:
+    """The array, which is what its type says and held by nobody else."""
+    e, kind = state.e, numpy_scalar(t.dtype)
+
+    def field(offset: int, llvm: str) -> str:
+        return e.effect(f"load {llvm}, ptr {e.effect(f'getelementptr i8, ptr {made}, i64 {offset}')}")
+
+    flags = e.effect(f"and i32 {field(abi.FLAGS_AT, 'i32')}, {WANTED}")
+    assert t.shape is not None
+    for found, wanted in (
+        (f"ptr {field(abi.DESCR_AT, 'ptr')}", state.symbol(kind.dtype)),
+        (f"i32 {field(abi.RANK_AT, 'i32')}", str(len(t.shape))),
+        (f"i32 {flags}", str(WANTED)),
+        (f"i32 {field(0, 'i32')}", "1"),  # the reference count
+    ):
+        e.bail_if(e.effect(f"icmp ne {found}, {wanted}"))
+    sizes = field(abi.SIZES_AT, "ptr")
+    dims = []
+    for axis, n in enumerate(t.shape):
+        size = e.effect(f"load i64, ptr {e.effect(f'getelementptr i64, ptr {sizes}, i64 {axis}')}")
+        if n is not None:
+            e.bail_if(e.effect(f"icmp ne i64 {size}, {n}"))
+        dims.append(size if n is None else str(n))
+    strides = dense(e, dims, kind.dtype.itemsize)
+    data = field(abi.DATA_AT, "ptr")
+    return Arr(
+        kind.dtype, data, tuple(dims), strides, made, frozenset(), state.depth, state.owned, state.owned
+    )
+
+
+class _Objects:
+    """Values as Python objects; `temporary` are those that are let go after the call."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.temporary: list[str] = []
+
+    def of(self, x: Val, operand: Operand | None = None) -> str:
+        """An object, as long as the call lasts."""
+        if isinstance(operand, Const):
+            return self.state.symbol(operand.value)
+        if isinstance(x, Static):
+            return self.state.symbol(x.value)
+        if isinstance(x, Lazy):
+            x = materialized(self.state, x)
+        if isinstance(x, Arr):
+            return self.view(x) if x.handle is None else x.handle
+        if isinstance(x, Num):
+            return self.number(x)
+        if isinstance(x, Tup):
+            return self.display(x)
+        raise Unlowered("an argument that is no array, number or tuple of these")
+
+    def kept(self, text: str) -> str:
+        """A new reference."""
+        made = self.state.e.effect(text)
+        self.temporary.append(made)
+        return made
+
+    def display(self, x: Tup) -> str:
+        """A tuple, which takes over the references to its items."""
+        e = self.state.e
+        items = [self.of(item) for item in x.items]
+        made = self.kept(f"call ptr @PyTuple_New(i64 {len(items)})")
+        for k, item in enumerate(items):
+            e.line(f"call void @Py_IncRef(ptr {item})")
+            e.line(f"call i32 @PyTuple_SetItem(ptr {made}, i64 {k}, ptr {item})")
+        return made
+
+    def number(self, x: Num) -> str:
+        """A Python number or a NumPy scalar."""
+        e, kind = self.state.e, x.scalar
+        if len(x.members) != 1 or kind.kind == "c":
+            raise Unlowered("a number of two kinds as an argument")
+        if x.const is not None:
+            return self.state.symbol(x.const)
+        if not kind.weak:
+            cell = e.slot("i64")
+            text = e.op(f"zext i1 {x.text} to i8") if kind.kind == "b" else x.text
+            e.line(f"store {memory(kind)} {text}, ptr {cell}")
+            descr = self.state.symbol(kind.dtype)
+            return self.kept(f"call ptr @autograph_PyArray_Scalar(ptr {cell}, ptr {descr}, ptr null)")
+        if kind.kind == "b":
+            return e.select(x.text, "ptr", "@autograph_True", "@autograph_False")
+        if kind.kind == "i":
+            return self.kept(f"call ptr @PyLong_FromLongLong(i64 {x.text})")
+        return self.kept(f"call ptr @PyFloat_FromDouble(double {x.text})")
+
+    def view(self, x: Arr) -> str:
+        """An array object over memory that lives longer than the call."""
+        e, rank = self.state.e, len(x.dims)
+        sizes, strides = e.slot(f"[{max(rank, 1)} x i64]"), e.slot(f"[{max(rank, 1)} x i64]")
+        for cells, texts in ((sizes, x.dims), (strides, x.strides)):
+            for axis, n in enumerate(texts):
+                e.line(f"store i64 {n}, ptr {e.op(f'getelementptr i64, ptr {cells}, i64 {axis}')}")
+        e.declare("declare ptr @autograph_PyArray_New(ptr, i32, ptr, i32, ptr, ptr, i32, i32, ptr)")
+        return self.kept(
+            f"call ptr @autograph_PyArray_New(ptr @autograph_type_ndarray, i32 {rank}, ptr {sizes}, "
+            f"i32 {x.dtype.num}, ptr {strides}, ptr {x.data}, i32 0, i32 0, ptr null)"
+        )

@@ -1,0 +1,106 @@
+"""Running sums and products along an axis.
+
+In: the node's arguments.  Out: a new array.  What always holds: each element is the one before it along the
+axis, plus (or times) what is added, in that order, as `np.add.accumulate` has it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from runtime.execute.native import element_ops
+from runtime.execute.native.arrays import create
+from runtime.execute.native.calls import _take
+from runtime.execute.native.elementwise import as_lazy, is_array
+from runtime.execute.native.kinds import Unlowered
+from runtime.execute.native.lines import begin, counted, line, put_at, width
+from runtime.execute.native.makers import Handler
+from runtime.execute.native.reductions import as_line, constant, typed
+from runtime.execute.native.state import State
+from runtime.execute.native.values import Arr, Lazy, Num, Val, one
+
+
+def running(name: str, step: np.ufunc) -> Handler:
+    """The handler of `np.cumsum` (name: sum) or `np.cumprod` (name: prod)."""
+
+    def handler(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+        given = _take(args, keywords, "a", "axis", "dtype")
+        if not is_array(given["a"]):
+            raise Unlowered(f"np.cum{name} of something else than an array")
+        x = typed(state, name, as_lazy(state.e, given["a"]), given.get("dtype"), ())
+        axis = constant(given.get("axis"), None)
+        if axis is None:
+            x, axis = as_line(state, x, 0), 0
+        if type(axis) is not int or not -len(x.dims) <= axis < len(x.dims):
+            raise Unlowered(f"np.cum{name} along an axis that is not constant")
+        return _along(state, step, x, axis % len(x.dims))
+
+    return handler
+
+
+def _along(state: State, step: np.ufunc, x: Lazy, axis: int) -> Arr:
+    e, last = state.e, len(x.dims) - 1
+    lowered = element_ops.lowered(e, step.__name__, x.kind, x.kind, 2)
+    assert lowered is not None
+    add = lowered
+    out = create(state, x.dims, x.kind.dtype, False)
+    for part in x.parts:
+        part.reserve(state)
+    begin(e)
+    watching, e.watch = e.watch, False  # what is stored is computed: no flag is lost
+    cell = e.slot(x.kind.llvm)
+
+    def run(indices: list[str], first: bool) -> None:
+        """The axes after those of `indices`; first: it is the first place along the axis."""
+        k = len(indices)
+        if k < last and k != axis:
+            counted(e, "0", x.dims[k], 1, lambda i: run([*indices, i], first))
+        elif k < last:
+            if x.dims[k] == "0":
+                raise Unlowered("a running sum of no elements")
+            if not x.dims[k].isdigit():
+                e.bail_if(e.op(f"icmp eq i64 {x.dims[k]}, 0"))
+            run([*indices, "0"], True)
+            counted(e, "1", x.dims[k], 1, lambda i: run([*indices, i], False))
+        elif axis == last:
+            along_line(indices)
+        else:
+            across(indices, first)
+
+    def along_line(outer: list[str]) -> None:
+        e.line(f"store {x.kind.llvm} {_neutral(step, x)}, ptr {cell}")
+
+        def put(at: list[str], value: Num) -> None:
+            before = one(x.kind, e.effect(f"load {x.kind.llvm}, ptr {cell}"))
+            total = add(before, value)
+            e.line(f"store {x.kind.llvm} {total}, ptr {cell}")
+            put_at(e, out, at, one(x.kind, total))
+
+        line(state, x, outer, x.dims[-1], put, 1)
+
+    def across(outer: list[str], first: bool) -> None:
+        def put(at: list[str], value: Num) -> None:
+            if not first:
+                above = [*at[:axis], e.op(f"sub i64 {at[axis]}, 1"), *at[axis + 1 :]]
+                value = one(x.kind, add(as_lazy(e, out).element(above), value))
+            put_at(e, out, at, value)
+
+        line(state, x, outer, x.dims[-1], put, width(x))
+
+    run([], True)
+    e.watch = watching
+    e.version += 1
+    return out
+
+
+def _neutral(step: np.ufunc, x: Lazy) -> str:
+    """What leaves the first element as it is: -0.0, since 0.0 + -0.0 is 0.0."""
+    if step is np.multiply:
+        return "1.0" if x.kind.kind == "f" else "1"
+    return "-0.0" if x.kind.kind == "f" else "0"
+
+
+HANDLERS: dict[str, Handler] = {
+    "np.cumsum": running("sum", np.add),
+    "np.cumprod": running("prod", np.multiply),
+}

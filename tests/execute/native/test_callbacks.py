@@ -1,0 +1,168 @@
+"""Native loops that call NumPy's functions: against plain Python, and what they may hold on to."""
+
+from __future__ import annotations
+
+import gc
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autograph as ag
+from runtime.config import settings
+from runtime.execute.native.callbacks import HEAVY, MOVES
+from runtime.execute.native.executor import unavailable
+from runtime.ops.table import OPS
+from tests.execute.native.harness import both
+
+pytestmark = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
+R = np.random.default_rng(4)
+X, A = R.random(9) * 10, R.random((3, 3))
+
+
+def sorted_again(x, n):  # type: ignore[no-untyped-def]
+    for _ in range(n):
+        x = np.sort(x)[::-1] * 0.5 + 1
+    return x
+
+
+def joined(x, n):  # type: ignore[no-untyped-def]
+    s = 0.0
+    for k in range(n):
+        y = np.hstack([x[1:], x[:1] * k, x])
+        s += y.sum() + np.linspace(0, k + 1.0, 5)[2] + np.median(y)
+        x = np.roll(x, 1)
+    return s, x
+
+
+def solved(a, n):  # type: ignore[no-untyped-def]
+    out = np.zeros(n)
+    for k in range(n):
+        b = a + np.eye(3) * (k + 1)
+        out[k] = np.linalg.det(b) + np.linalg.solve(b, a[:, 0])[1] + np.vstack((a, b))[4, 1]
+    return out
+
+
+def singular(a, n):  # type: ignore[no-untyped-def]
+    out = np.zeros(n)
+    for k in range(n):
+        a[0, 0] += 1
+        out[k] = np.linalg.inv(a * (k - 2))[0, 0]
+    return out
+
+
+def picked(x, n):  # type: ignore[no-untyped-def]
+    total = 0
+    for k in range(n):
+        i = np.argsort(-x)
+        u = np.unique(x.astype(np.int64) % (k + 1))
+        total += i[0] + len(u) + u[-1]
+        x[k % len(x)] += 5
+    return total, x
+
+
+def rolled_by(x, n):  # type: ignore[no-untyped-def]
+    y = x
+    kept = x
+    for k in range(n):
+        y = np.roll(y, -k)
+        if k == 3:
+            kept = y
+        y[0] += 1
+    return y, kept
+
+
+def warns(x, n):  # type: ignore[no-untyped-def]
+    s = 0.0
+    for k in range(n):
+        s += np.interp(k, x, x * 1e308)
+        s += np.trapezoid(x * 1e308, dx=100.0 + k)
+    return s
+
+
+def too_large(x, n):  # type: ignore[no-untyped-def]
+    s = 0.0
+    for k in range(n):
+        s += np.take(x, k)
+    return s
+
+
+def kinds(x, n):  # type: ignore[no-untyped-def]
+    count = 0
+    for k in range(n):
+        count += np.take(x > 4, k % 3, mode="wrap") + np.searchsorted(x, [float(k), 3])[0]
+        flags = np.isin(np.array([k, 2, 3]), (2, k))
+        count += flags.sum()
+    return count, np.float64(count) / 2
+
+
+def in_transposed_order(a, n):  # type: ignore[no-untyped-def]
+    for _ in range(n):
+        a = np.sort(a.T, axis=0)
+    return a
+
+
+def both_ways(x, n):  # type: ignore[no-untyped-def]
+    y = x
+    for k in range(n):
+        y = np.sort(y) if k % 2 else np.roll(y, 2)
+    return y
+
+
+CASES: list[tuple[Callable[..., Any], Any, bool]] = [
+    (sorted_again, X, True), (joined, X, True), (solved, A, True), (singular, A, True), (picked, X, True),
+    (rolled_by, X, True), (warns, X, True), (too_large, X, True), (kinds, X, False),
+    (in_transposed_order, A, True), (both_ways, X, True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("function", "first", "lowered"), CASES, ids=[f.__name__ for f, *_ in CASES])
+def test_calls(function: Callable[..., Any], first: Any, lowered: bool) -> None:
+    both(function, [(first, n) for n in (0, 1, 2, 5, 30)], lowered=lowered)
+    both(function, [(first[::-1], n) for n in (0, 3)], lowered=False)
+
+
+def test_names_are_ops() -> None:
+    assert {name for name in MOVES | HEAVY if name not in OPS} == set()
+    assert not MOVES & HEAVY
+
+
+def test_nothing_is_held() -> None:
+    for function in (joined, solved, picked, rolled_by):
+        f = ag.function(function)
+        x = A if function is solved else X.copy()
+        with settings.override(executor="native", compile="now"):
+            for n in (20, 30, 40):
+                f(x, n)
+        concrete = f.traces[-1].concrete
+        assert concrete is not None and concrete.executor == "native"
+        gc.collect()
+        before, references = len(gc.get_objects()), sys.getrefcount(x)
+        for n in range(50):
+            f(x, n)
+        gc.collect()
+        assert abs(len(gc.get_objects()) - before) < 20
+        assert sys.getrefcount(x) == references
+
+
+def endless(x):  # type: ignore[no-untyped-def]
+    k = 0
+    while k >= 0:
+        x = np.sort(x)
+        k = (k + 1) % 1000
+    return x
+
+
+def test_control_c_ends_a_loop_of_calls() -> None:
+    with settings.override(executor="native", compile="now"):
+        f = ag.function(endless)
+        assert f.get_concrete_function(X).executor == "native"
+    timer = threading.Timer(0.3, signal.raise_signal, (signal.SIGINT,))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        f(X)
+    timer.join()

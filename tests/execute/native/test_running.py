@@ -1,0 +1,66 @@
+"""Running sums and products, and the first extremes across lines: native code against NumPy, bit by bit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from runtime.execute.native.executor import unavailable
+from tests.execute.native.harness import both
+
+pytestmark = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
+R = np.random.default_rng(0)
+DTYPES = ("f8", "i1", "?")
+SHAPES = ((4, 5), (1, 5), (5, 1), (8, 8), (40, 33), (0, 3), (3, 0), (3, 4, 5), (2, 1, 3))
+
+
+def along_all(x):  # type: ignore[no-untyped-def]
+    return np.cumsum(x), np.cumprod(x + 1), (x * 2).cumsum()[-1:]
+
+
+def along_axes(x):  # type: ignore[no-untyped-def]
+    return np.cumsum(x, axis=0), np.cumprod(x, axis=-1), (x * 2).cumsum(axis=1), np.cumsum(x, axis=-1)[:, -1:]
+
+
+def in_a_loop(x):  # type: ignore[no-untyped-def]
+    total = 0
+    for k in range(20):
+        total += (x + k).cumsum(axis=-1)[-1, -1]
+    return total
+
+
+def first_across(x):  # type: ignore[no-untyped-def]
+    return np.argmax(x, axis=0), np.argmin(x, axis=0), np.argmax(x, axis=1)
+
+
+def first_of_some(x):  # type: ignore[no-untyped-def]
+    return np.argmin(x * 2 + 1, axis=0), np.argmax(x[:, ::2], axis=0)
+
+
+CASES: list[tuple[Callable[..., Any], bool]] = [
+    (along_all, True), (along_axes, True), (in_a_loop, True), (first_across, False), (first_of_some, False),
+]  # fmt: skip
+
+
+def arrays(dtype: str, shape: tuple[int, ...]) -> list[Any]:
+    """Numbers, NaN first and last, zeros of both signs, what overflows; also in another layout."""
+    x = (R.random(shape) * 10).astype(dtype)
+    found = [x]
+    if x.dtype.kind == "f" and x.size:
+        odd, zeros = x.copy(), np.zeros_like(x)
+        odd[-1, 0] = odd[0, -1] = np.nan
+        zeros[0] = -0.0
+        found += [odd, zeros, np.full_like(x, np.finfo(dtype).max / 4)]
+    return [*found, np.asfortranarray(x), x[::-1]]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("function", "always"), CASES, ids=[f.__name__ for f, _ in CASES])
+def test_running(function: Callable[..., Any], always: bool, dtype: str) -> None:
+    for rank in (2, 3):  # one function for all sizes, so that their number becomes unknown
+        shapes = [shape for shape in SHAPES if len(shape) == rank]
+        both(function, [(x,) for shape in shapes for x in arrays(dtype, shape)], lowered=False)
+    both(function, [(x,) for x in arrays(dtype, (6, 7))[:1]], lowered=True)
