@@ -33,11 +33,11 @@ Function = Callable[..., Any]
 def _on_tape(function: Function) -> Function:
     """The function as it runs while a level is open."""
 
-    @functools.wraps(function, updated=())
     def run(*args: Any, **kwargs: Any) -> Any:
         return call(function, *args, **kwargs)
 
-    return run
+    run.runs_on_trace_values = True  # type: ignore[attr-defined]
+    return run if isinstance(function, Traced) else functools.wraps(function, updated=())(run)
 
 
 def _cleaning(function: Function) -> Function:
@@ -151,11 +151,6 @@ def _inlined(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     return function(*args, **kwargs)
 
 
-# While a function is traced these run at once: what they return is traced into.
-for _function in (grad, value_and_grad):
-    _function.runs_on_trace_values = True  # type: ignore[attr-defined]
-
-
 def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
     """`(value, pull_back)`: the value at the primals, and the function from cotangents of the value to a
     tuple of cotangents of the primals.  has_aux: f gives `(value, aux)`, and aux comes out third."""
@@ -198,6 +193,11 @@ def checkpoint(f: Function) -> Function:
     A decorator.
     """
     return custom.checkpoint(_on_tape(f))
+
+
+# While a function is traced these run at once: what they return is traced into.
+for _function in (grad, value_and_grad, custom_gradient, checkpoint):
+    _function.runs_on_trace_values = True  # type: ignore[attr-defined]
 
 
 def check_grads(

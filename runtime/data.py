@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from runtime import tree
-from runtime.scans import stack_rows
+from runtime.elements import stack_rows
 from runtime.types import OBJECT, TEXTS, ArrayType, ObjectType, TupleType, Type, describes, is_namedtuple
 
 _DONE = object()  # what a prefetching thread puts last

@@ -142,3 +142,12 @@ def stacked(values: Sequence[Any]) -> Any:
 def shaped(x: Any, shape: tuple[int, ...]) -> Any:
     """The array with these axes in place of its first."""
     return x.reshape((*shape, *x.shape[1:]))
+
+
+def stack_rows(rows: list[tuple[Any, ...]], reverse: bool = False) -> tuple[Any, ...]:
+    """The columns of rows of arrays and numbers, each stacked."""
+    if not rows:
+        raise ValueError("there are no items, so it is not known what the results look like")
+    if reverse:
+        rows = rows[::-1]
+    return tuple(map(stacked, zip(*rows, strict=True)))

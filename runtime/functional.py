@@ -17,6 +17,7 @@ from runtime.ir.graph import Graph, Node
 from runtime.pyops import catches
 from runtime.trace import guarded, hints, items, regions
 from runtime.trace.core import Trace, active, suspended
+from runtime.trace.pending import Pending, taken
 from runtime.trace.regions import as_carry
 from runtime.trace.unrolled import Unrolled
 from runtime.trace.values import Object, Tensor, Traced, known_class
@@ -175,8 +176,16 @@ def _traced_for(
     wanted = isinstance(iterable, Unrolled)
     if wanted:
         iterable = iterable.items
+    waiting = taken(trace, iterable)
+    if waiting is not None:
+        try:
+            return _at_once(trace, waiting, body_fn, carry, test_fn)
+        except _Stage:
+            trace.rollback(waiting.mark)
+            iterable = waiting.again()
+            mark = trace.mark()
     size = _static_size(trace, iterable)
-    if size is not None and (wanted or size <= trace.unroll_limit):
+    if size is not None and (wanted or size <= _most(trace, iterable)):
         try:
             most = _UNROLLED_NODES if isinstance(iterable, range) and not wanted else None
             return _unrolled(trace, iterable, body_fn, carry, test_fn, size, most)
@@ -186,6 +195,32 @@ def _traced_for(
         raise Untraceable(f"a loop over a {type(iterable).__qualname__} can't be traced", span=trace.span())
     kind = items.item_type(trace, iterable)
     return regions.staged_for(trace, iterable, kind, body_fn, carry, test_fn)
+
+
+def _most(trace: Trace, iterable: Any) -> int:
+    """How many trips are unrolled; more of a list of arrays, the layers of a network, whose derivative is
+    taken: what is in it is of many types."""
+    return trace.unroll_limit * (4 if trace.following and isinstance(iterable, Object) else 1)
+
+
+def _at_once(
+    trace: Trace, waiting: Pending, body_fn: Any, carry: tuple[Any, ...], test_fn: Any
+) -> tuple[Any, ...]:
+    """The trips over an iterator that was just made, over lists whose items are known."""
+    found = None if waiting.items is None else waiting.items()
+    if found is None or len(found) > trace.unroll_limit * (4 if trace.following else 1):
+        raise _Stage
+    with trace.heap.watched() as log:
+        for item in found:
+            carry = as_carry(body_fn(item, *carry), len(carry))
+            if waiting.disturbed(trace, log):
+                raise _Stage
+            answer = True if test_fn is None else trace.protocol.truth(test_fn(*carry))
+            if answer is None:
+                raise _Stage
+            if not answer:
+                break
+    return carry
 
 
 class _Stage(Exception):

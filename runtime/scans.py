@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from runtime import tree
-from runtime.elements import stacked
+from runtime.elements import stack_rows
 from runtime.functional import cond, for_loop
 from runtime.trace.byhand import (
     apply,
@@ -154,15 +154,6 @@ class _Made:
         length = count if isinstance(count, int) else None
         claim = tuple_of([stacked_type(t, length) for t in self.types])
         return closed(tree.unflatten(self.structure, at_run_time(stack_rows, [rows, reverse], claim)))
-
-
-def stack_rows(rows: list[tuple[Any, ...]], reverse: bool = False) -> tuple[Any, ...]:
-    """The columns of rows of arrays and numbers, each stacked."""
-    if not rows:
-        raise ValueError("there are no items, so it is not known what the results look like")
-    if reverse:
-        rows = rows[::-1]
-    return tuple(map(stacked, zip(*rows, strict=True)))
 
 
 def length(leaves: Sequence[Any]) -> Any:

@@ -11,9 +11,13 @@ from typing import Any
 from runtime import pyops
 from runtime.autodiff.levels import recording
 from runtime.autodiff.lists import FollowedList
+from runtime.errors import Untraceable
 from runtime.functional import cond, for_loop
+from runtime.scans import loop
 from runtime.trace import items
-from runtime.trace.core import active, is_static
+from runtime.trace.builtins import addable
+from runtime.trace.core import Trace, active, is_static
+from runtime.trace.pending import pend, taken, there
 from runtime.trace.values import Star, Traced, known_class
 
 
@@ -222,4 +226,46 @@ def generator(
         return plain_generator(element, iterable, where, flat)
     if not isinstance(iterable, (Traced, tuple, range, str, list)) or not is_static(flat):
         iterable = items.new_list(trace, list(iterable))
-    return trace.record("py.call", [trace.constant(plain_generator), element, iterable, where, flat])
+    mark = trace.mark()
+    made = trace.record("py.call", [trace.constant(plain_generator), element, iterable, where, flat])
+
+    def again() -> Any:
+        return generator(element, there(trace, iterable), where, flat)
+
+    def add_up(start: Any) -> Any:
+        before = trace.mark()
+        try:
+            return _added_up(trace, start, element, iterable, where, flat)
+        except Exception:
+            trace.rollback(before)
+            return trace.protocol.call(sum, (again(), start), {})
+
+    pend(trace, made, mark, (iterable,), again, add_up=add_up)
+    return made
+
+
+def _added_up(
+    trace: Trace, start: Any, element: Callable[..., Any], iterable: Any, where: Any, flat: bool
+) -> Any:
+    """`sum((element(x) for x in iterable if where(x)), start)` as a loop; an error where it is not that."""
+
+    def add(total: Any, value: Any) -> Any:
+        if not addable(trace, (total, value)):
+            raise Untraceable("sum does not just add these values")
+        return trace.protocol.operator("add", total, value)
+
+    def take(item: Any, total: Any) -> Any:
+        made = _apply(element, item)
+        if not flat:
+            return add(total, made)
+        inner = taken(trace, made)
+        if inner is not None and inner.add_up is not None:
+            return inner.add_up(total)
+        return loop(there(trace, made), lambda value, total: add(total, value), (total,))
+
+    def body(item: Any, total: Any) -> Any:
+        if where is None:
+            return take(item, total)
+        return cond(_apply(where, item), lambda: take(item, total), lambda: total)
+
+    return loop(iterable, body, (start,))

@@ -15,11 +15,14 @@ import numpy as np
 from runtime import tree
 from runtime.autodiff.box import BOXES, any_followed, unwrap, wrap
 from runtime.autodiff.levels import Active, at_level, is_inexact, map_tree, opened
+from runtime.autodiff.staged import custom as staged
+from runtime.autodiff.staged.gradient import pulled_back
 from runtime.autodiff.transforms import conjugate, vjp
 from runtime.errors import GradientError
 from runtime.ir.opdef import OpDef
 from runtime.ops.adjoint import EACH
 from runtime.ops.rules import any_value
+from runtime.trace.core import Trace, active
 
 Function = Callable[..., Any]
 
@@ -29,6 +32,9 @@ def custom_gradient(function: Function) -> Function:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        trace = active()
+        if trace is not None:
+            return _staged(trace, function, args, kwargs)
         if not any_followed(args):
             return _pair(function, args, kwargs)[0]
         holder: dict[str, Any] = {}
@@ -71,7 +77,18 @@ def custom_gradient(function: Function) -> Function:
         parts = list(result) if isinstance(result, tuple) else [result]
         return tree.unflatten(holder["structure"], [wrap(x) for x in parts])
 
+    call.runs_on_trace_values = True  # type: ignore[attr-defined]
     return call
+
+
+def _staged(trace: Trace, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The call in a trace."""
+
+    def run() -> tuple[Any, Function]:
+        value, pull_back = _pair(function, args, kwargs)
+        return value, lambda ct: trace.protocol.call(pull_back, (ct,), {})
+
+    return staged.marked(trace, _name(function), run, args)
 
 
 def checkpoint(function: Function) -> Function:
@@ -79,13 +96,34 @@ def checkpoint(function: Function) -> Function:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        trace = active()
+        if trace is not None:
+            return _staged_checkpoint(trace, function, args, kwargs)
+
         def remembering(*given: Any) -> Any:
             return function(*given, **kwargs), functools.partial(_run_again, function, given, kwargs)
 
         remembering.__name__ = getattr(function, "__name__", "function")
         return custom_gradient(remembering)(*args)
 
+    call.runs_on_trace_values = True  # type: ignore[attr-defined]
     return call
+
+
+def _staged_checkpoint(
+    trace: Trace, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """The call in a trace: its way back runs the function again."""
+
+    def run() -> tuple[Any, Function]:
+        value = function(*args, **kwargs)
+        return value, lambda ct: pulled_back(trace, function, args, kwargs, ct)
+
+    return staged.marked(trace, _name(function), run, args)
+
+
+def _name(function: Function) -> str:
+    return getattr(function, "__name__", "a function")
 
 
 def _run_again(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any], cts: Any) -> Any:
@@ -129,6 +167,9 @@ def _placed(x: Any, place: tuple[Any, ...] = ()) -> Any:
     elif isinstance(x, (tuple, list)):
         for i, item in enumerate(x):
             yield from _placed(item, (*place, i))
+    elif isinstance(x, dict):
+        for key, item in x.items():
+            yield from _placed(item, (*place, key))
 
 
 def _actives(x: Any) -> list[Active]:

@@ -6,18 +6,20 @@ A rule gets (trace, args, kwargs) and returns the result, or NotImplemented when
 
 from __future__ import annotations
 
+import sys
 import types
 from abc import ABCMeta
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from runtime.errors import Untraceable
-from runtime.trace import items, variables
+from runtime.trace import growing, items, variables
 from runtime.trace.attributes import get_attr, set_attr
 from runtime.trace.core import Trace, is_static
 from runtime.trace.doubts import called, doubt, doubt_inside
+from runtime.trace.pending import pend, taken, there
 from runtime.trace.record import Path
 from runtime.trace.values import Object, Tensor, Traced, defines, known_class
 from runtime.types import (
@@ -26,6 +28,8 @@ from runtime.types import (
     WEAK_COMPLEX,
     WEAK_FLOAT,
     WEAK_INT,
+    ArrayType,
+    NumberType,
     ObjectType,
     StaticType,
     TupleType,
@@ -176,6 +180,7 @@ def _range(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def _iterator(cls: Any, shape: Callable[[Trace, tuple[Any, ...]], Type]) -> Rule:
     def rule(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        mark = trace.mark()
         item = shape(trace, args)
         tame = all(
             known_class(a) in _TAME_ITERABLES
@@ -188,9 +193,74 @@ def _iterator(cls: Any, shape: Callable[[Trace, tuple[Any, ...]], Type]) -> Rule
         made = trace.wrap(value)
         if not tame:
             trace.wild.add(made._facts.identity)
+        elif cls in _PAIRING and not kwargs and any(isinstance(a, Object) for a in args):
+            pend(
+                trace,
+                made,
+                mark,
+                args,
+                lambda: rule(trace, tuple(there(trace, a) for a in args), kwargs),
+                items=lambda: _gone_through(trace, cls, args),
+            )
         return made
 
     return rule
+
+
+_PAIRING = (enumerate, zip, reversed)
+
+
+def _gone_through(trace: Trace, cls: Any, args: tuple[Any, ...]) -> list[Any] | None:
+    """The items of an iterator over lists and the like whose items are known; None for others."""
+    sources: list[Any] = []
+    for k, x in enumerate(args):
+        if cls is enumerate and k:
+            found: Any = x if type(x) is int else None
+        else:
+            found = items.sequence_of(trace, x)
+        if found is None:
+            return None
+        sources.append(found)
+    listed = [i for found in sources if isinstance(found, list) for i in found]
+    if all(isinstance(i, (int, float, complex)) for i in listed):
+        return None  # numbers are better gone through at run time
+    return list(cls(*sources))
+
+
+def _sum(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A sum of known items is a row of additions, one of a generator a loop that adds."""
+    if static_call(args, kwargs):
+        return NotImplemented
+    start = kwargs.get("start", args[1] if len(args) > 1 else 0)
+    if len(args) > 2 or kwargs.keys() - {"start"} or isinstance(start, (str, bytes, bytearray)):
+        return _added(trace, args, kwargs)
+    waiting = taken(trace, args[0])
+    if waiting is not None and waiting.add_up is not None:
+        return waiting.add_up(start)
+    found = items.sequence_of(trace, args[0]) if waiting is None or waiting.items is None else waiting.items()
+    if found is not None and isinstance(args[0], (Object, tuple)) and addable(trace, [start, *found]):
+        for x in found:
+            start = trace.protocol.operator("add", start, x)
+        return start
+    claim = growing.sum_type(trace, args[0]) if start == 0 else OBJECT
+    if claim != OBJECT:
+        return trace.record("py.call", [sum, trace.receiver(args[0]), *args[1:]], kwargs, type=claim)
+    return _added(trace, tuple(there(trace, a) for a in args), kwargs)
+
+
+_added = _recorded(sum, None)
+
+
+def addable(trace: Trace, values: Sequence[Any]) -> bool:
+    """Whether adding the values one by one gives what `sum` gives: from 3.12 on it adds Python's floats with
+    more care.  (On the tape it adds them one by one, too.)"""
+    kinds = [static_or_weak(trace.type_of(x)) for x in values]
+    if not all(isinstance(t, (ArrayType, WeakType, NumberType)) for t in kinds):
+        return False
+    careful = sys.version_info >= (3, 12) and not trace.following
+    return not careful or all(
+        isinstance(t, ArrayType) or isinstance(t, WeakType) and t.kind in ("int", "bool") for t in kinds
+    )
 
 
 def _isinstance(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -349,7 +419,7 @@ BUILTINS: dict[Any, Rule] = {
     str: _recorded(str, ObjectType(str)),
     repr: _recorded(repr, ObjectType(str)),
     format: _recorded(format, ObjectType(str)),
-    sum: _recorded(sum, None),
+    sum: _sum,
     any: _recorded(any, WEAK_BOOL),
     all: _recorded(all, WEAK_BOOL),
     abs: _operator("abs", 1),

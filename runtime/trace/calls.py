@@ -21,7 +21,7 @@ from runtime import pyops
 from runtime.boxes import Cell
 from runtime.ir.graph import Const
 from runtime.ir.opdef import OpDef
-from runtime.trace import callees, items, outside
+from runtime.trace import callees, growing, items, outside
 from runtime.trace.attributes import Method, get_attr, guard_special, set_attr, special_method
 from runtime.trace.builtins import BUILTINS
 from runtime.trace.core import Diverged, Trace, is_static
@@ -238,9 +238,15 @@ def call_numpy(trace: Trace, row: OpDef, target: Any, args: tuple[Any, ...], kwa
         result = target(*args, **kwargs)
         if is_static(result):
             return result
+    claim: Type | None = None
     if row.name in _SEQUENCES:
         args = tuple(_sequence(trace, a) for a in args)
-    result = trace.record(row.name, args, kwargs)
+        if args and growing.known(trace, args[0]) is not None:
+            claim = growing.joined_type(trace, row, args[0], args[1:], kwargs)
+            args = (trace.receiver(args[0]), *args[1:])  # it is read, and nobody keeps it
+    elif args and isinstance(args[0], (list, Object)) and known_class(args[0]) is list:
+        args = (_as_array(trace, args[0]), *args[1:])
+    result = trace.record(row.name, args, kwargs, type=None if claim == OBJECT else claim)
     called(trace, target, (*args, *kwargs.values()))
     out = kwargs.get("out")
     if out is None and len(args) > given:
@@ -254,6 +260,13 @@ def call_numpy(trace: Trace, row: OpDef, target: Any, args: tuple[Any, ...], kwa
 def _values(trace: Trace, x: Any) -> Any:
     """An argument of a NumPy function with values in place of Variables."""
     return tuple(_values(trace, i) for i in x) if type(x) is tuple else value_of(trace, x)
+
+
+def _as_array(trace: Trace, x: Any) -> Any:
+    """A list of floats and arrays whose items are known as the array that NumPy makes of it."""
+    found = _sequence(trace, x)
+    listed = type(found) is tuple and any(isinstance(i, (Tensor, float)) for i in found)
+    return call_numpy(trace, trace.by_callable[np.array], np.array, (x,), {}) if listed else x
 
 
 def _sequence(trace: Trace, x: Any) -> Any:

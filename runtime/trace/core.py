@@ -175,11 +175,13 @@ class Trace:
         self.calls: list[tuple[Any, int]] = []  # the calls being traced into, with the region depth of each
         self.inlined = self.regions = 0
         self.callees: dict[Any, Any] = {}  # what calls of functions recorded, for the next call of the kind
-        self.following = 0  # how many derivatives are taken of what is being traced
         self.members: dict[int, tuple[enum.Enum, dict[str, Any]]] = {}  # of enumerations, and what they held
         self.ordinary: set[tuple[Any, ...]] = set()  # classes and their special methods that are guarded
         self.wild: set[Identity] = set()  # iterators over which Python may run any code
         self.views: dict[Identity, tuple[Traced, str]] = {}  # what `d.items()` and the like look at
+        self.pending: dict[Identity, Any] = {}  # iterators that were just made, see `pending`
+        self.marked = False  # whether something in it has a derivative of its own
+        self.following = 0  # how many derivatives are taken of what is being traced
         self._tuples: dict[int, tuple[Any, Operand]] = {}
         self._functions: dict[int, tuple[Any, Operand]] = {}
         self._making: dict[int, Operand | None] = {}

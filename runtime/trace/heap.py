@@ -17,7 +17,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from runtime.types import Type
+from runtime.types import Type, join
 
 CLEAN, CHECK, UNKNOWN = 0, 1, 2  # how far the outside world can be trusted to be as it was at the call
 ANY = "<any key>"
@@ -67,6 +67,7 @@ class Heap:
         # lists whose every item has an entry: their length; dicts likewise: their keys in order
         self.sizes: dict[Identity, Any] = {}
         self.complete: set[Identity] = set()  # objects in which what has no entry isn't there
+        self.kinds: dict[Identity, Any] = {}  # of lists made here: the type of all items, the least length
         self.escaped: set[Identity] = set()
         self.stale: set[tuple[Any, str, Any]] = set()  # (kind, key) written to objects of the outside world
         self.trust = CLEAN
@@ -80,6 +81,7 @@ class Heap:
         new.entries, new.sizes, new.complete = dict(self.entries), dict(self.sizes), set(self.complete)
         new.escaped, new.stale, new.trust = set(self.escaped), set(self.stale), self.trust
         new.epoch = self.epoch
+        new.kinds = dict(self.kinds)
         return new
 
     def restore(self, saved: Heap) -> None:
@@ -206,6 +208,9 @@ class Heap:
             changed |= (sizes, complete, stale, trust) != (self.sizes, self.complete, self.stale, self.trust)
             known = {place[0] for place in self.entries} | set(self.sizes) | self.complete
             changed |= bool((escaped - self.escaped) & known)
+            kinds = {w: _kind_of_both(k, other.kinds[w]) for w, k in self.kinds.items() if w in other.kinds}
+            changed |= kinds != self.kinds
+            self.kinds = kinds
             self.sizes, self.complete, self.escaped, self.stale, self.trust = (
                 sizes,
                 complete,
@@ -245,6 +250,7 @@ class Heap:
                 known = new.entries.get(how)
                 new.complete = {o for o in new.complete if not new.may_alias(o, how[0])}
                 new.sizes = {o: n for o, n in new.sizes.items() if not new.may_alias(o, how[0])}
+                new.kinds = {o: k for o, k in new.kinds.items() if not new.may_alias(o, how[0])}
                 new.written(*how)
                 if known is not None:
                     new.entries[how] = known
@@ -257,3 +263,9 @@ class Heap:
             new.entries.pop(place, None)
         new.logs = self.logs
         return new
+
+
+def _kind_of_both(a: Any, b: Any) -> Any:
+    """What is known of a list that is as `a` says on one way and as `b` says on another."""
+    types = [t for t, _ in (a, b) if t is not None]
+    return (None if not types else types[0] if len(types) == 1 else join(*types)), min(a[1], b[1])

@@ -13,11 +13,12 @@ from typing import Any
 
 from runtime import pyops
 from runtime.errors import ConcreteValueError, Untraceable
-from runtime.trace import outside, variables
+from runtime.trace import growing, outside, variables
 from runtime.trace.attributes import special_method
 from runtime.trace.core import Trace, is_static
 from runtime.trace.doubts import doubt, doubt_inside, is_callback
 from runtime.trace.heap import ANY, Loaded, Namespace
+from runtime.trace.pending import taken
 from runtime.trace.values import Object, Star, Tensor, Traced, describe, known_class
 from runtime.types import (
     OBJECT,
@@ -60,6 +61,7 @@ def starred_list(trace: Trace, items: Sequence[Any]) -> Any:
 def know_list(trace: Trace, handle: Traced, items: Sequence[Any]) -> None:
     """Remember that the (new) list holds exactly these items."""
     who = handle._facts.identity
+    growing.know(trace, handle, items)
     trace.heap.sizes[who] = len(items)
     for i, item in enumerate(items):
         trace.heap.put(who, "item", i, item)
@@ -113,6 +115,19 @@ def known_items(trace: Trace, x: Any) -> list[Any] | None:
         return None
     size = known_size(trace, x)
     return None if size is None else [get_item(trace, x, i) for i in range(size)]
+
+
+def sequence_of(trace: Trace, x: Any) -> Sequence[Any] | None:
+    """What going through the value once gives: items of lists, tuples and rows of arrays, of iterators over
+    them that were just made (whose nodes are removed); None where that isn't known."""
+    if isinstance(x, Tensor):
+        t = x._facts.type
+        count = t.shape[0] if isinstance(t, ArrayType) and t.shape else None
+        return None if count is None or count > 4 * trace.unroll_limit else [x[i] for i in range(count)]
+    waiting = taken(trace, x)
+    if waiting is not None:
+        return None if waiting.items is None else waiting.items()
+    return known_items(trace, x)
 
 
 def known_pairs(trace: Trace, x: Traced) -> dict[Any, Any] | None:
@@ -195,8 +210,11 @@ def get_item(trace: Trace, x: Traced, key: Any) -> Any:
         part = trace.wrap(value, fresh=True)
         if items is not None:
             know_list(trace, part, items[key])
+        elif (known := growing.known(trace, x)) is not None:
+            trace.heap.kinds[part._facts.identity] = known[0], 0
         return part
-    value = trace.emit("getitem", [trace.receiver(x), key])
+    claim = growing.item_type(trace, x) if cls is list and known_class(key) in (int, bool) else None
+    value = trace.emit("getitem", [trace.receiver(x), key], type=None if claim == OBJECT else claim)
     assert value is not None
     doubt(trace, x)
     doubt_inside(trace, key)
@@ -279,6 +297,10 @@ def set_item(trace: Trace, x: Traced, key: Any, value: Any) -> None:
         doubt_inside(trace, key)
         return
     known = trace.heap.sizes.get(who)
+    if isinstance(key, slice):
+        growing.forget(trace, x)
+    elif cls is list:
+        growing.put(trace, x, [value], 0)
     if not is_static(key) or isinstance(key, slice) or (cls is list and not isinstance(key, int)):
         trace.heap.written(who, "item", ANY)
         return
@@ -300,6 +322,7 @@ def del_item(trace: Trace, x: Traced, key: Any) -> None:
         raise Untraceable("a global is deleted", span=trace.span(), why=why)
     trace.emit("py.delitem", [trace.receiver(x), key])
     trace.heap.written(x._facts.identity, "item", ANY)
+    growing.shortened(trace, x)
     doubt(trace, x)
     doubt_inside(trace, key)
 
@@ -356,6 +379,8 @@ def item_type(trace: Trace, x: Any) -> Type:
     if isinstance(t, ObjectType):
         if t.cls is range:
             return WEAK_INT
+        if t.cls is list and t.item is None:
+            return growing.item_type(trace, x)
         return t.item or (ObjectType(str) if t.cls is str else _typed_elements(trace, x))
     if isinstance(t, StaticType) and isinstance(t.value, (tuple, range, str, bytes)):
         if isinstance(t.value, range):
@@ -456,9 +481,22 @@ def list_method(trace: Trace, x: Object, name: str, args: tuple[Any, ...], kwarg
         elif name == "extend" and len(args) == 1 and (more := known_items(trace, args[0])) is not None:
             after = [*items, *more]
     heap.written(who, "item", ANY)
+    _grown(trace, x, name, args)
     if after is not None:
         know_list(trace, x, after)
     return None if name in ("append", "clear", "reverse", "insert", "extend", "remove", "sort") else answer
+
+
+def _grown(trace: Trace, x: Object, name: str, args: tuple[Any, ...]) -> None:
+    """Keep up with the types of a list's items."""
+    if name in ("append", "insert") and args:
+        growing.put(trace, x, args[-1:])
+    elif name in ("pop", "clear", "remove"):
+        growing.shortened(trace, x)
+    elif name == "extend" and args:
+        growing.extended(trace, x, known_items(trace, args[0]))
+    elif name not in ("reverse", "sort"):
+        growing.forget(trace, x)
 
 
 def dict_method(trace: Trace, x: Object, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -500,6 +538,8 @@ def _call_method(trace: Trace, x: Object, name: str, args: tuple[Any, ...], kwar
     method = trace.emit("py.getattr", [trace.receiver(x), name])
     assert method is not None
     claims: dict[str, Type] = {"copy": ObjectType(known_class(x)), "index": WEAK_INT, "count": WEAK_INT}
+    if known_class(x) is list and name == "pop" and not kwargs:
+        claims["pop"] = growing.item_type(trace, x)
     if known_class(x) is dict and name == "items":
         claims = {"items": ObjectType(type({}.items()), TupleType((OBJECT, OBJECT)))}
     value = trace.emit("py.call", [method, *args], kwargs, type=claims.get(name))

@@ -13,7 +13,7 @@ import numpy as np
 
 from runtime.boxes import UnboundMarker
 from runtime.errors import Untraceable
-from runtime.trace import attributes, calls, hints, items, outside
+from runtime.trace import attributes, calls, growing, hints, items, outside
 from runtime.trace.core import Trace, is_static, is_unique
 from runtime.trace.doubts import doubt, doubt_inside
 from runtime.trace.heap import ANY
@@ -161,6 +161,7 @@ class Protocol:
         if isinstance(x, Tensor):
             return x if not number and isinstance(value.type, ArrayType) else trace.wrap(value)
         trace.heap.written(x._facts.identity, "item", ANY)
+        growing.extended(trace, x, None if op != "iadd" else items.known_items(trace, other))
         if known_class(x) is not list:
             doubt_inside(trace, x, other)
         return x if stays(op, known_class(x), known_class(other)) else trace.wrap(value)

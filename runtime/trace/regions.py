@@ -435,9 +435,19 @@ def staged_for(
         names=[n for _, n in kinds],
         span=trace.span(),
     )
+    at_end = trace.heap.kinds
     go_on(trace, [head])
+    if test is None and not ended and _some_trips(source.type):
+        trace.heap.kinds.update({who: at_end[who] for who in trace.heap.kinds if who in at_end})
     left = list(outputs)
     return tuple(fill(trace, s, left) for s in shapes)
+
+
+def _some_trips(t: Type) -> bool:
+    """Whether there surely is an item to go through."""
+    if isinstance(t, StaticType):
+        return isinstance(t.value, (tuple, range, str, bytes)) and len(t.value) > 0
+    return isinstance(t, ArrayType) and t.shape is not None and t.shape != () and bool(t.shape[0])
 
 
 def _ask(trace: Trace, test: Callable[..., Any], values: Sequence[Any]) -> Operand:

@@ -257,7 +257,7 @@ def elem(x: Any) -> Any:
     return s
 
 
-ON_TAPE = ["applist"]
+ON_TAPE: list[str] = []
 CASES = pytest.mark.parametrize(("f", "args"), PROGRAMS, ids=[f.__name__ for f, _ in PROGRAMS])
 
 
@@ -424,10 +424,11 @@ def test_sizes_that_are_not_known(executor: str) -> None:
 # ------------------------------------------------------------------------------------- what is not staged
 def test_the_tape_inside_a_function() -> None:
     def f(x: Any) -> Any:
-        kept = []
-        for i in range(20):
-            kept.append(x[i % 5] * i)
-        return sum(kept)
+        try:
+            y = np.sin(x)
+        except ValueError:
+            y = x
+        return y.sum()
 
     @ag.function
     def outer(x: Any) -> Any:

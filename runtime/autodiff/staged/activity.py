@@ -10,7 +10,8 @@ from collections.abc import Iterable
 
 from runtime.autodiff.levels import find_rule
 from runtime.autodiff.staged.aliases import WRITING, Aliases, aliases_of
-from runtime.autodiff.staged.kinds import inexact
+from runtime.autodiff.staged.calls import list_call
+from runtime.autodiff.staged.kinds import inexact, is_list
 from runtime.ir.graph import Graph, Node, Operand, Value
 from runtime.ops.adjoint import ZERO, Composite
 from runtime.ops.table import OPS
@@ -18,7 +19,7 @@ from runtime.ops.table import OPS
 
 def varied_values(graph: Graph, params: Iterable[Value]) -> set[Value]:
     """The values of the graph (not of its regions) that change with the parameters."""
-    found = {p for p in params if inexact(p.type)}
+    found = {p for p in params if inexact(p.type) or is_list(p.type)}
     classes = aliases_of(graph)
     before = -1
     while before != len(found):  # writes into an array concern the nodes before them, too
@@ -31,7 +32,7 @@ def varied_values(graph: Graph, params: Iterable[Value]) -> set[Value]:
 def _written(x: Operand, found: set[Value], classes: Aliases) -> None:
     """A followed value was written into an array: whatever may share memory with it is followed."""
     if isinstance(x, Value):
-        found.update(v for v in classes.parent if classes.same(v, x) and inexact(v.type))
+        found.update(v for v in classes.parent if classes.same(v, x) and (inexact(v.type) or is_list(v.type)))
 
 
 def _follow(node: Node, found: set[Value], classes: Aliases) -> None:
@@ -64,8 +65,8 @@ def _follow(node: Node, found: set[Value], classes: Aliases) -> None:
         for x, is_now, was, is_written in zip(node.inputs, now, changes, written, strict=True):
             if is_now and not was and is_written:
                 _written(x, found, classes)
-    elif node.op == "setitem" or node.op in WRITING:
-        _written(node.inputs[0], found, classes)
+    elif node.op == "setitem" or node.op in WRITING or list_call(node) == "append":
+        _written(node.inputs[list_call(node) == "append"], found, classes)
         found.update(out for out in node.outputs if inexact(out.type))
     elif not node.regions and differentiable(node, changes):
         found.update(out for out in node.outputs if inexact(out.type) or _holds(out))
@@ -109,11 +110,15 @@ def loop_activity(node: Node, changes: list[bool]) -> list[bool]:
     return now
 
 
+# They look at shapes only.
+ASKING = frozenset({"np.shape", "np.ndim", "np.size", "np.zeros_like", "np.ones_like", "np.empty_like"})
+
+
 def differentiable(node: Node, changes: list[bool]) -> bool:
     """Whether the result changes with one of the operands that change."""
     if node.op not in OPS:
         return True
-    if node.attr("stop"):
+    if node.attr("stop") or node.op in ASKING:
         return False
     rules = OPS[node.op].vjp
     if rules is None or isinstance(rules, Composite):

@@ -12,9 +12,10 @@ import weakref
 from collections.abc import Sequence
 
 from runtime.autodiff.rows import VIEWS
-from runtime.autodiff.staged.calls import harmless, is_errstate, pure_call
+from runtime.autodiff.staged.calls import harmless, is_errstate, list_call, mark_of, pure_call
+from runtime.autodiff.staged.kinds import is_list
 from runtime.ir.effects import effect_of
-from runtime.ir.graph import Graph, Node, Operand, Value
+from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.opdef import EFFECT, PURE
 from runtime.ops.adjoint import is_basic
 from runtime.ops.operators import IN_PLACE
@@ -39,6 +40,8 @@ SURE_VIEWS = frozenset(
     """np.transpose nd.transpose np.swapaxes np.moveaxis np.rollaxis np.expand_dims np.squeeze np.flip
     np.fliplr np.flipud np.diagonal np.real np.broadcast_to np.rot90 np.matrix_transpose""".split()
 )
+_IN_ORDER = frozenset({"np.zeros", "np.ones", "np.empty", "np.full", "np.arange", "np.linspace"})
+_RESHAPING = frozenset({"np.reshape", "nd.reshape", "np.ravel"})
 _SAME = frozenset({"py.bound", "py.check", "py.expect"})
 
 
@@ -132,8 +135,14 @@ class Aliases:
         """Whether anything is written to."""
         return self.unknown or self._writes_constants or any(c.written for c in self.classes.values())
 
+    def goes_on(self, x: Value) -> bool:
+        """Whether a list is used as a list, not just as the operand of a function that joins arrays."""
+        used = self._users.get(x, ())
+        return any(user in ("py.call", "getitem", "setitem", "cond", "while", "for") for user in used)
+
     # ------------------------------------------------------------------ classes
     _writes_constants = False
+    culprit: Node | None = None  # the first node that may do anything
 
     def _root(self, x: Value) -> Value:
         while self.parent[x] is not x:
@@ -185,14 +194,17 @@ class Aliases:
             self._loop(node)
         elif node.regions:
             self._anything(node)
+        elif mark_of(node) is not None:
+            self._handed(node)
+        elif node.inputs and is_list(node.inputs[0].type) or list_call(node):
+            self._listed(node)
         elif node.op in ("py.tuple", "py.list", "py.slice", "py.dict"):
             self._holder(node)
-        elif node.op in _SAME:
-            self._view(node, node.inputs[0])
         elif node.op == "getitem":
             self._getitem(node)
-        elif node.op in WRITING:
-            self._write(node.inputs[0])
+        elif node.op in WRITING or node.op in _SAME:
+            if node.op in WRITING:
+                self._write(node.inputs[0])
             self._view(node, node.inputs[0])
         elif node.op == "setitem" and isinstance(node.inputs[0].type, ArrayType):
             self._write(node.inputs[0])
@@ -215,7 +227,7 @@ class Aliases:
             for out in node.outputs:
                 if in_memory(out.type):
                     self._join(out, target)
-        elif node.op in SURE_VIEWS and len(node.outputs) == 1:
+        elif len(node.outputs) == 1 and (node.op in SURE_VIEWS or self._reshaped(node)):
             self._view(node, node.inputs[0])
         elif (
             node.op in _MAYBE_VIEWS
@@ -229,6 +241,15 @@ class Aliases:
                         self._join(out, x)
         else:
             self._fresh(node)
+
+    def _reshaped(self, node: Node) -> bool:
+        """Whether the result is the memory of an array that was just made, in another shape."""
+        maker = self._makers.get(node.inputs[0]) if node.inputs else None
+        if maker is None or maker.op not in _IN_ORDER or node.op not in _RESHAPING:
+            return False
+        given = [x.value for x in (*maker.inputs, *node.inputs) if isinstance(x, Const)]
+        named = {"order", "copy"} & {*maker.keywords, *node.keywords}
+        return not named and not any(isinstance(x, str) for x in given)
 
     def _view(self, node: Node, x: Operand) -> None:
         out = node.outputs[0]
@@ -256,12 +277,46 @@ class Aliases:
         else:
             self._new(out, Class(2, True))
 
+    def _handed(self, node: Node) -> None:
+        """A value that has a derivative of its own."""
+        mark = mark_of(node)
+        assert mark is not None
+        self._fresh(node)
+        for out in node.outputs:
+            for x in node.inputs[1 : 1 + mark.values] if in_memory(out.type) else ():
+                self._join(out, x)
+
+    def _listed(self, node: Node) -> None:
+        """What is done to a list: what it holds is not known one by one, so items may not be written to."""
+        call = list_call(node)
+        reads = node.op == "getitem" and basic_key(node.inputs[1].type) and not is_list(node.outputs[0].type)
+        if call in ("append", "pop") or node.op == "setitem":
+            self._write(node.inputs[1 if call else 0])
+            for x in node.inputs[2:]:
+                self._exposed(x)
+        elif not call and not reads and (node.op not in OPS or effect_of(node, OPS) != PURE):
+            self._anything(node)
+            return
+        for out in node.outputs:
+            if in_memory(out.type):
+                taken = reads or call == "pop"
+                self._new(out, Class(2, True) if taken else Class(1))
+
+    def _exposed(self, x: Operand) -> None:
+        """The array can be reached by others, too."""
+        if isinstance(x, Value) and x in self.parent:
+            mine = self.of(x)
+            mine.outside, mine.origins = True, mine.origins + 1
+
     def _holder(self, node: Node) -> None:
         out = node.outputs[0]
         if not in_memory(out.type):
             return
         self._fresh(node)
-        if any(user not in OPS or OPS[user].effect != PURE for user in self._users.get(out, ())):
+        if node.op == "py.list" and self.goes_on(out):
+            for x in node.inputs:
+                self._exposed(x)
+        elif any(user not in OPS or OPS[user].effect != PURE for user in self._users.get(out, ())):
             for x in node.inputs:
                 if in_memory(x.type):
                     self._join(out, x)
@@ -273,6 +328,7 @@ class Aliases:
     def _anything(self, node: Node) -> None:
         """A node that may do anything to what it is given, and to what is from outside."""
         self.unknown = True
+        self.culprit = self.culprit or node
         for x in node.inputs:
             if in_memory(x.type) and isinstance(x, Value) and x in self.parent:
                 found = self.of(x)
@@ -398,6 +454,7 @@ class Aliases:
 
     def _inner_writes(self, region: Graph, inner: Aliases, operands: Sequence[Operand]) -> None:
         self.unknown |= inner.unknown
+        self.culprit = self.culprit or inner.culprit
         self._writes_constants |= inner._writes_constants
         for x, written in zip(operands, inner.written_params, strict=True):
             if written:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from runtime.autodiff.staged.aliases import in_memory
-from runtime.autodiff.staged.kinds import cotangent_type, known_shape
+from runtime.autodiff.staged.kinds import buffer_type, cotangent_type, known_shape
 from runtime.autodiff.staged.tidy import needed_nodes, tidied
 from runtime.boxes import UnboundMarker
 from runtime.ir.builder import Builder
@@ -124,7 +124,7 @@ class _Branch:
                 cts[k] = trace.wrap(back.param(cotangent_type(self.node.outputs[k].type)))
             for p, x, in_place in zip(params, self.operands, self.in_place, strict=True):
                 if in_place:
-                    inner.add_into(p, trace.wrap(back.param(cotangent_type(x.type))))
+                    inner.add_into(p, trace.wrap(back.param(buffer_type(x.type))))
             inner.backward(cts)
             made.given = [
                 inner.reached(p) if f and not b else None

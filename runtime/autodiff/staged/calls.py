@@ -7,14 +7,16 @@ not staged.
 from __future__ import annotations
 
 import builtins
+import dataclasses
 import math
 from typing import Any
 
 import numpy as np
 
-from runtime.autodiff.staged.kinds import NotStaged
+from runtime.autodiff.staged.kinds import NotStaged, is_list
+from runtime.elements import stack_rows
 from runtime.ir.effects import effect_of, tame
-from runtime.ir.graph import Const, Node, Operand
+from runtime.ir.graph import Const, Graph, Node, Operand
 from runtime.ir.opdef import PURE, OpDef
 from runtime.ops.table import OPS
 from runtime.types import ArrayType, NumberType, StaticType, WeakType
@@ -49,6 +51,30 @@ _LOOKING = frozenset({print, range, len, str, repr, format, bool, int, *_STEPS})
 _FACTS = frozenset({"shape", "ndim", "size", "dtype", "nbytes", "itemsize", "strides", "flags"})
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Mark:
+    """What a marked value's node calls: it hands on the first `values` operands.
+
+    back: from their cotangents, and what it captured, to the cotangents of the next `args` operands; those
+    of `given` come out.  After these come what back captured and what the function used besides."""
+
+    name: str
+    values: int
+    args: int
+    given: tuple[int, ...]
+    captured: int
+    back: Graph
+
+    def __call__(self, *operands: Any) -> Any:
+        return operands[0] if self.values == 1 else operands[: self.values]
+
+
+def mark_of(node: Node) -> Mark | None:
+    """The mark that the node sets."""
+    target = node.inputs[0] if node.op == "py.call" else None
+    return target.value if isinstance(target, Const) and isinstance(target.value, Mark) else None
+
+
 def as_row(linear: Any, node: Node) -> tuple[OpDef, tuple[Operand, ...], dict[str, Operand]]:
     """The row that says how the node is differentiated, with its operands."""
     if node.op == "py.getattr":
@@ -62,16 +88,34 @@ def as_row(linear: Any, node: Node) -> tuple[OpDef, tuple[Operand, ...], dict[st
         known = FUNCTIONS.get(target.value) if isinstance(target, Const) and _plain(target.value) else None
         args = node.positional[1:]
         if known is None or node.keywords or not args or known == "np.log" and len(args) != 1:
-            raise NotStaged(f"a call of {_shown(target)} with a followed value")
+            raise NotStaged(f"a call of {shown(target)} with a followed value")
         return OPS[known], args, {}
     return OPS[node.op], node.positional, node.keyword_inputs
+
+
+LIST_CALLS: dict[Any, str] = {
+    list.append: "append",
+    list.pop: "pop",
+    sum: "sum",
+    len: "len",
+    stack_rows: "rows",
+}
+
+
+def list_call(node: Node) -> str:
+    """What a call does with a list, where that is known; else nothing."""
+    if node.op != "py.call" or node.keywords or len(node.inputs) < 2 or not is_list(node.inputs[1].type):
+        return ""
+    target = node.inputs[0].value if isinstance(node.inputs[0], Const) else None
+    name = next((name for function, name in LIST_CALLS.items() if function is target), "")
+    return "" if name == "sum" and len(node.inputs) > 2 else name
 
 
 def _plain(value: Any) -> bool:
     return isinstance(value, type(math.sin)) or value in (float, complex)
 
 
-def _shown(target: Operand) -> str:
+def shown(target: Operand) -> str:
     if isinstance(target, Const):
         return str(getattr(target.value, "__name__", target.value))
     return "an unknown function"

@@ -16,11 +16,15 @@ from runtime.autodiff.box import BOXES
 from runtime.autodiff.staged.aliases import Aliases, aliases_of
 from runtime.autodiff.staged.kinds import NotStaged, cotangent_type, inexact
 from runtime.autodiff.staged.linear import Linear
+from runtime.autodiff.staged.lists import with_functions
+from runtime.autodiff.staged.numbered import by_numbers
 from runtime.autodiff.staged.rules import dtype_of, ones, zeros
 from runtime.autodiff.staged.tidy import needed_nodes
 from runtime.ir.calls import expanded
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.walk import walk_nodes
+from runtime.ops.table import OPS
+from runtime.passes.unread import drop_unread
 from runtime.trace.byhand import closed, opened
 from runtime.trace.core import Trace, is_static
 from runtime.trace.regions import close_regions, drop_invisible
@@ -56,12 +60,16 @@ class Call:
                 self.leaves += [x for x, f in zip(leaves, live, strict=True) if f]
                 self.structures.append(structure)
                 self.live.append(live)
-            made = trace.protocol.call(function, tuple(given), kwargs)
+            trace.following += 1
+            try:
+                made = trace.protocol.call(function, tuple(given), kwargs)
+            finally:
+                trace.following -= 1
             self.outputs, self.structure = tree.flatten(opened(made))
             results = [trace.operand(x) for x in self.outputs if isinstance(x, Traced)]
         self.outside = list(builder.captures)
         drop_invisible(trace)
-        self.graph = expanded(builder.region(self.outside, results))
+        self.graph = _prepared(builder.region(self.outside, results))
         self.count = len(self.leaves)
         if any(type(x) in BOXES for n in walk_nodes(self.graph) for x in map(_constant, n.inputs)):
             raise NotStaged("it uses a value that an outer derivative follows")
@@ -145,6 +153,11 @@ class Call:
         return made[0] if single else tuple(made)
 
 
+def _prepared(graph: Graph) -> Graph:
+    """The graph in the form in which it is differentiated."""
+    return with_functions(by_numbers(drop_unread(expanded(graph), OPS)))
+
+
 def _constant(x: Operand) -> Any:
     return x.value if isinstance(x, Const) else None
 
@@ -185,6 +198,26 @@ def value_and_grad(
 
     made: tuple[Any, Any, Any] = tidily(trace, go)
     return made
+
+
+def pulled_back(
+    trace: Trace, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], cts: Any
+) -> tuple[Any, ...]:
+    """The cotangents of all arguments, of a call that is done again, given those of its value."""
+    call = Call(trace, function, range(len(args)), args, kwargs)
+    linear, outputs = call.linear(set())
+    parts, _ = tree.flatten(opened(cts))
+    if len(parts) != len(outputs):
+        raise NotStaged("a cotangent of another structure than the value")
+    given = [None if ct is None or not inexact(trace.type_of(x)) else _turned(trace, ct)
+             for ct, x in zip(parts, outputs, strict=True)]  # fmt: skip
+    found: tuple[Any, ...] = call.trees(call.gradients(*quietly(trace, linear, call.seeds(given))), False)
+    return found
+
+
+def _turned(trace: Trace, ct: Any) -> Any:
+    """A cotangent of the caller, conjugated."""
+    return np.conjugate(ct) if cotangent_type(trace.type_of(ct)).dtype.kind == "c" else ct
 
 
 def quietly(trace: Trace, linear: Linear, seeds: list[Any]) -> tuple[list[Any], list[Any]]:

@@ -13,7 +13,16 @@ from typing import Any
 import numpy as np
 
 from runtime.ir.opdef import OpDef
-from runtime.types import ArrayType, MaybeUnbound, NumberType, StaticType, TupleType, Type, WeakType
+from runtime.types import (
+    ArrayType,
+    MaybeUnbound,
+    NumberType,
+    ObjectType,
+    StaticType,
+    TupleType,
+    Type,
+    WeakType,
+)
 
 FLOAT = ArrayType(np.dtype(np.float64), (), scalar=True)
 COMPLEX = ArrayType(np.dtype(np.complex128), (), scalar=True)
@@ -36,6 +45,16 @@ def inexact(t: Type) -> bool:
     if isinstance(t, MaybeUnbound):
         return inexact(t.type)
     return isinstance(t, TupleType) and any(map(inexact, t.items))
+
+
+def is_list(t: Type) -> bool:
+    """Whether values of the type are lists, whose cotangents are lists that are written to likewise."""
+    return isinstance(t, ObjectType) and t.cls is list
+
+
+def buffer_type(t: Type) -> Type:
+    """The type of what the cotangents of a value of the type are written into."""
+    return t if is_list(t) else cotangent_type(t)
 
 
 @functools.lru_cache(maxsize=512)

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from runtime.autodiff.staged import branches, calls, loops, writes
-from runtime.autodiff.staged.activity import varied_values
-from runtime.autodiff.staged.aliases import WRITING, aliases_of, in_memory
+from runtime.autodiff.staged import branches, calls, custom, lists, loops, writes
+from runtime.autodiff.staged.activity import ASKING, varied_values
+from runtime.autodiff.staged.aliases import WRITING, Aliases, aliases_of, in_memory
 from runtime.autodiff.staged.dims import Dims
-from runtime.autodiff.staged.kinds import NotStaged, cotangent_type, elementwise, inexact
+from runtime.autodiff.staged.kinds import NotStaged, cotangent_type, elementwise, inexact, is_list
 from runtime.autodiff.staged.rules import add_at, fit, is_number, pull, rule_running, zeros
 from runtime.functional import cond
 from runtime.ir.effects import effect_of
@@ -33,7 +33,6 @@ from runtime.types import ArrayType, TupleType
 _SAME = frozenset({"py.bound", "py.check", "py.expect"})  # give their first operand back
 _HOLDERS = frozenset({"py.tuple", "py.list", "py.slice"})
 _CONTAINERS = frozenset({"py.dict", "py.set"})
-_ASKING = frozenset({"np.shape", "np.ndim", "np.size", "np.zeros_like", "np.ones_like", "np.empty_like"})
 
 
 class Slot:
@@ -126,6 +125,10 @@ class Linear:
                 self.copy(node)
         elif node.regions:
             raise NotStaged(f"a {node.op} statement")
+        elif (mark := calls.mark_of(node)) is not None:
+            custom.forward(self, node, mark)
+        elif lists.concerns(self, node):
+            lists.forward(self, node)
         elif node.op == "setitem" or node.op in WRITING:
             writes.forward(self, node)
         elif not any(out in self.varied for out in node.outputs):
@@ -155,6 +158,10 @@ class Linear:
             and out in self.classes.views
         ):
             self.copy(node)  # what it holds is taken apart where it is used; views have views of cotangents
+            if out in self.buffered and is_list(out.type):
+                self.steps.append((node, lambda: self._unlisted(node)))
+        elif node.op in ASKING:
+            self.copy(node)
         elif node.op in _SAME:
             self.copy(node)
             self.steps.append((node, lambda: self.give(node.inputs[0], self.ct(out))))
@@ -192,19 +199,30 @@ class Linear:
         self.ours.update(builder.nodes[start:])
 
     def copy(self, node: Node) -> tuple[Value, ...]:
-        """Record the node as it is."""
+        """Record the node as it is; without marks for derivatives that nobody can ask for."""
+        bare = self.trace.marked and not self.trace.following
+        mark = calls.mark_of(node) if bare else None
+        if mark is not None:
+            values = node.inputs[1 : 1 + mark.values]
+            one = mark.values == 1
+            self.env[node.outputs[0]] = self.operand(values[0]) if one else self._tuple(node, values)
+            return node.outputs
         outputs = self.trace.builder.add(
             node.op,
             [self.operand(x) for x in node.inputs],
             [out.type for out in node.outputs],
             keywords=node.keywords,
             attrs=dict(node.attrs),
-            regions=tuple(map(clone, node.regions)),
+            regions=tuple(custom.unmarked(clone(r)) if bare else clone(r) for r in node.regions),
             names=[out.name for out in node.outputs],
             span=node.span,
         )
         self.env.update(zip(node.outputs, outputs, strict=True))
         return outputs
+
+    def _tuple(self, node: Node, items: Sequence[Operand]) -> Operand:
+        types = [out.type for out in node.outputs]
+        return self.trace.builder.add("py.tuple", list(map(self.operand, items)), types, span=node.span)[0]
 
     def operand(self, x: Operand) -> Operand:
         """What stands for an operand of the graph."""
@@ -216,7 +234,7 @@ class Linear:
             raise NotStaged(f"{node.op} may keep or change what it is given")
 
     def _check(self, row: OpDef, node: Node) -> None:
-        if row.vjp is None and row.name not in _ASKING:
+        if row.vjp is None:
             raise NotStaged(f"{row.name} has no derivative")
         if {"out", "where"} & set(node.keywords) and (
             isinstance(row.run, np.ufunc) or "out" in node.keywords
@@ -228,11 +246,23 @@ class Linear:
         if row.effect != PURE:
             raise NotStaged(f"{row.name} writes in place")
 
+    def _unlisted(self, node: Node) -> None:
+        """The way back over a list that was made of its first items."""
+        out = node.outputs[0]
+        for k, x in enumerate(node.inputs if out in self.slots else ()):
+            if isinstance(x, Value) and x in self.varied:
+                self.give(x, lists.item(self, self.slot(out).buffer, k, lists.item_cotangent(x.type)))
+
+    def _display(self, x: Operand) -> Node | None:
+        """The node that made a sequence which is taken apart where it is used."""
+        made = self.makers.get(x) if isinstance(x, Value) and x not in self.buffered else None
+        return made if made is not None and made.op in ("py.tuple", "py.list") else None
+
     def _check_operands(self, row: OpDef, operands: Sequence[Operand]) -> None:
         """Followed operands are arrays, numbers, and sequences of them that were just made."""
         for x in operands:
-            made = self.makers.get(x) if isinstance(x, Value) else None
-            if made is not None and made.op in ("py.tuple", "py.list"):
+            made = self._display(x)
+            if made is not None:
                 self._check_operands(row, made.inputs)
             elif isinstance(x, Value) and x in self.varied and not inexact(x.type):
                 raise NotStaged(f"{row.name} of {x.type}")
@@ -242,7 +272,7 @@ class Linear:
         """The trace value of an operand of the graph; tuples, lists and slices in parts."""
         if isinstance(x, Const):
             return x.value
-        made = self.makers.get(x)
+        made = self.makers.get(x) if x not in self.buffered else None
         if made is not None and made.op in _HOLDERS:
             parts = [self.value(i) for i in made.inputs]
             return slice(*parts) if made.op == "py.slice" else parts if made.op == "py.list" else tuple(parts)
@@ -254,7 +284,7 @@ class Linear:
             if not in_memory(x.type) or not self.classes.unstable(x):
                 return x.value
             return self.trace.record("np.copy", [x])
-        made = self.makers.get(x)
+        made = self.makers.get(x) if x not in self.buffered else None
         if made is not None and made.op in _HOLDERS:
             parts = [self.kept(i) for i in made.inputs]
             return slice(*parts) if made.op == "py.slice" else parts if made.op == "py.list" else tuple(parts)
@@ -291,6 +321,8 @@ class Linear:
 
     def _buffer(self, x: Value) -> Any:
         """The array for the cotangent of a value that is written to: a view as the value is, or zeros."""
+        if is_list(x.type):
+            return self.trace.record("py.call", [Const(lists.cotangents_of), self._handle(x)], type=x.type)
         node = self.classes.views.get(x)
         if node is None:
             return zeros(self.trace, self._handle(x), x.type)
@@ -311,8 +343,8 @@ class Linear:
         """Add a contribution to the cotangent of an operand."""
         if ct is None or not isinstance(x, Value) or x not in self.varied:
             return
-        made = self.makers.get(x)
-        if made is not None and made.op in ("py.tuple", "py.list"):
+        made = self._display(x)
+        if made is not None:
             for part, each in zip(made.inputs, ct, strict=True):
                 self.give(part, each)
         elif isinstance(x.type, TupleType):
@@ -467,8 +499,8 @@ class Linear:
     def _followed(self, x: Operand) -> bool:
         if not isinstance(x, Value):
             return False
-        made = self.makers.get(x)
-        if made is not None and made.op in ("py.tuple", "py.list"):
+        made = self._display(x)
+        if made is not None:
             return any(map(self._followed, made.inputs))
         return x in self.varied
 
@@ -529,6 +561,10 @@ def buffered_values(
     classes = aliases_of(graph)
     found = set(given)
     for x in varied:
+        if is_list(x.type) and classes.goes_on(x):
+            if x not in given and (classes.of(x).outside or x not in classes.parent):
+                raise NotStaged("a list that code from outside can reach holds followed values")
+            found.add(x)
         if not in_memory(x.type) or not isinstance(x.type, ArrayType):
             continue
         mine = classes.of(x)
@@ -537,9 +573,20 @@ def buffered_values(
             found.update(v for v in (x,) if mine.written or v in given)
         elif mine.written:
             if mine.outside or mine.origins != 1:
-                raise NotStaged("a write into an array that may be another one's memory, too")
+                raise NotStaged(_why_written(classes))
             found.add(x)
     return found
+
+
+def _why_written(classes: Aliases) -> str:
+    """Why an array may be written to in ways that aren't followed."""
+    node = classes.culprit
+    if node is None:
+        return "a write into an array that may be another one's memory, too"
+    what = calls.shown(node.inputs[0]) if node.op == "py.call" else node.op
+    if node.op == "py.call" and node.attr("form") is None and what == "an unknown function":
+        return "an unknown function is called, which may write to a followed array"
+    return f"{what} may write to a followed array"
 
 
 _SUMS = frozenset({"np.sum", "np.mean"})

@@ -20,8 +20,9 @@ from runtime.autodiff.staged.aliases import SURE_VIEWS, aliases_of, basic_key
 from runtime.autodiff.staged.calls import pure
 from runtime.autodiff.staged.chunks import by_number, chunked
 from runtime.autodiff.staged.counting import count_trips
-from runtime.autodiff.staged.kinds import FLOAT, NotStaged, cotangent_type, known_shape
-from runtime.autodiff.staged.rules import dtype_of, is_number, zeros
+from runtime.autodiff.staged.kinds import FLOAT, NotStaged, buffer_type, cotangent_type, is_list, known_shape
+from runtime.autodiff.staged.lists import add_item
+from runtime.autodiff.staged.rules import add_at, dtype_of, is_number, zeros
 from runtime.autodiff.staged.tidy import needed_nodes, tidied
 from runtime.ir.builder import Builder
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
@@ -154,7 +155,7 @@ class _Loop:
     def _in_place(self, i: int) -> bool:
         """Whether a captured value is an array, whose cotangent the trips add up in place."""
         t = self.node.inputs[i].type
-        return self.followed[i] and isinstance(t, ArrayType) and not t.scalar
+        return self.followed[i] and (isinstance(t, ArrayType) and not t.scalar or is_list(t))
 
     def _carry_params(self) -> tuple[Value, ...]:
         return self.body.params[self.first : self.first + self.count]
@@ -191,12 +192,13 @@ class _Loop:
         places = [*range(self.first), *range(self.first + self.count, len(params))]
         for i in places:
             x = node.inputs[i]
-            if not self.followed[i] or (i < self.first and not isinstance(x.type, ArrayType)):
+            listed = is_list(x.type)
+            if not self.followed[i] or (i < self.first and not isinstance(x.type, ArrayType) and not listed):
                 if i < self.first and self.followed[i]:
                     raise NotStaged(f"a loop over {x.type}")
                 continue
-            t = cotangent_type(x.type)
-            if i < self.first or not t.scalar:
+            t = buffer_type(x.type)
+            if i < self.first or listed or not _is_scalar(t):
                 buffer = trace.wrap(back.param(t))
                 arrays.append(x)
                 if i >= self.first:
@@ -216,10 +218,14 @@ class _Loop:
         return [trace.operand(x) for x in after], arrays, numbers, carried
 
     def _item_back(self, inner: Any, item: Value, buffer: Any, back: Builder) -> None:
-        """Each item is read once: its cotangent is stored at its place."""
+        """Each item is read once by this loop: its cotangent is stored at its place, or added there if the
+        array is read elsewhere."""
         ct = inner.reached(item)
-        if ct is not None:
-            buffer[self.trace.wrap(self.number)] = ct
+        if ct is not None and is_list(self.node.inputs[0].type):
+            add_item(inner, buffer, self.trace.wrap(self.number), ct, item.type)
+        elif ct is not None:
+            alone = self.node.inputs[0] not in self.linear.buffered
+            add_at(self.trace, buffer, self.trace.wrap(self.number), ct, fresh=alone)
 
     def _keep(self, value: Value, trips: Any, used: bool) -> Kept:
         """A place for the values of all trips."""

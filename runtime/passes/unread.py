@@ -1,0 +1,151 @@
+"""Containers and objects that are made and filled, and never looked into.
+
+In: a graph.  Out: the same without them.  What always holds: only what the program itself made goes, and only
+where nobody could tell that it was there: it is not read, not handed on, not a result.
+Tracing leaves them behind where it answers all reads itself.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from runtime.ir.graph import Const, Graph, Node, Operand, Value
+from runtime.ir.opdef import OpDef
+from runtime.ir.walk import map_regions, walk_graphs
+from runtime.passes.dead import drop_dead
+from runtime.passes.rewrite import users, with_nodes
+from runtime.types import ObjectType
+
+_DISPLAYS = frozenset({"py.list", "py.dict"})
+_ITERATORS = (enumerate, zip, reversed)
+_TAME: tuple[Any, ...] = (
+    *_ITERATORS,
+    list,
+    tuple,
+    dict,
+    range,
+    type({}.items()),
+    type({}.keys()),
+    type({}.values()),
+)
+_METHODS = frozenset({"append", "items", "keys", "values"})  # they raise nothing and run no code
+_REGIONS = frozenset({"cond", "while", "for"})
+
+
+def drop_unread(graph: Graph, table: Mapping[str, OpDef]) -> Graph:
+    """The graph without containers that nobody reads, those of its regions included."""
+    homes: dict[Value, Graph] = {}
+    owners: dict[Value, Operand] = {}  # of methods and what they give, and of what stands for one in a region
+    for g in walk_graphs(graph):  # outer ones first
+        for node in g.nodes:
+            if _makes(node):
+                homes[node.outputs[0]] = g
+            elif _asks(node, homes):
+                homes[node.outputs[0]], owners[node.outputs[0]] = g, node.inputs[0]
+            for k, x in enumerate(node.inputs):
+                for region, p in _inside(node, k) if x in homes else ():
+                    homes[p], owners[p] = region, x
+    while True:
+        read = [x for x, g in homes.items() if not (owners.get(x, x) in homes and _unread(g, x, homes))]
+        if not read:
+            break
+        for x in read:
+            del homes[x]
+    return drop_dead(_without(graph, homes), table) if homes else graph
+
+
+def _makes(node: Node) -> bool:
+    """Whether the node makes a new container or iterator of its operands, and runs no code of theirs."""
+    if node.op in _DISPLAYS:
+        return node.op == "py.list" or all(isinstance(key, Const) for key in node.inputs[::2])
+    if node.op == "getitem":
+        key = node.inputs[1]
+        return _is_list(node.inputs[0]) and isinstance(key, Const) and isinstance(key.value, slice)
+    if node.op != "py.call" or node.keywords or not isinstance(node.inputs[0], Const):
+        return False
+    target: Any = node.inputs[0].value
+    if target is object.__new__:
+        cls = node.inputs[1]
+        return isinstance(cls, Const) and isinstance(cls.value, type) and _ordinary(cls.value)
+    return any(target is cls for cls in _ITERATORS) and all(map(_sequence, node.inputs[1:]))
+
+
+def _is_list(x: Operand) -> bool:
+    return isinstance(x.type, ObjectType) and x.type.cls is list
+
+
+def _sequence(x: Operand) -> bool:
+    if isinstance(x, Const):
+        return isinstance(x.value, (tuple, range, str, bytes, int))
+    return isinstance(x.type, ObjectType) and x.type.cls in _TAME
+
+
+def _asks(node: Node, homes: Mapping[Value, Graph]) -> bool:
+    """Whether the node looks up one of the known methods of such a container, or calls it."""
+    if not node.inputs or node.inputs[0] not in homes or node.keywords:
+        return False
+    if node.op == "py.getattr":
+        t, name = node.inputs[0].type, node.inputs[1]
+        kept = isinstance(t, ObjectType) and t.cls in (list, dict)
+        return kept and isinstance(name, Const) and name.value in _METHODS
+    return node.op == "py.call"
+
+
+def _ordinary(cls: type) -> bool:
+    """Whether writing an attribute of an instance that is no descriptor only keeps the value."""
+    own: Any = cls.__setattr__
+    plain = own is object.__setattr__ and not hasattr(cls, "__del__")
+    return plain and getattr(cls, "__dictoffset__", 0) != 0
+
+
+def _inside(node: Node, k: int) -> list[tuple[Graph, Value]]:
+    """The regions with what stands for an operand there, for one that they capture."""
+    if node.op not in _REGIONS:
+        return []
+    before = 1 if node.op == "cond" else int(node.op == "for") + node.attr("carries")
+    return [(g, g.params[k - len(node.inputs)]) for g in node.regions] if k >= before else []
+
+
+def _unread(graph: Graph, x: Value, homes: Mapping[Value, Graph]) -> bool:
+    """Whether nothing is done to the value but filling it, and putting it into others that are not read."""
+    return x not in graph.results and all(_fills(node, k, homes) for node, k in users(graph, x))
+
+
+def _fills(node: Node, k: int, homes: Mapping[Value, Graph]) -> bool:
+    first: Operand = node.inputs[0]
+    if node.regions:
+        inside = _inside(node, k)
+        return bool(inside) and all(p in homes for _, p in inside)
+    if node.outputs and node.outputs[0] in homes:
+        return True
+    if node.op == "setitem":
+        kept = isinstance(first.type, ObjectType) and first.type.cls is dict
+        return first in homes and kept and isinstance(node.inputs[1], Const) and k != 1
+    if node.op == "py.setattr":
+        return first in homes and _kept(node)
+    return False
+
+
+def _kept(node: Node) -> bool:
+    """Whether an attribute is no descriptor of the object's class."""
+    t, name = node.inputs[0].type, node.inputs[1]
+    if not isinstance(t, ObjectType) or t.cls is None or not isinstance(name, Const):
+        return False
+    found = inspect.getattr_static(t.cls, name.value, None)
+    return _ordinary(t.cls) and not hasattr(type(found), "__set__") and name.value != "__class__"
+
+
+def _without(graph: Graph, gone: Mapping[Value, Graph]) -> Graph:
+    """The graph without the nodes that make the values, fill them, or are done with them."""
+    nodes = [map_regions(node, lambda g: _without(g, gone)) for node in graph.nodes]
+    return with_nodes(graph, [node for node in nodes if not _goes(node, gone)])
+
+
+def _goes(node: Node, gone: Mapping[Value, Graph]) -> bool:
+    if node.regions:
+        return False
+    if node.op in ("setitem", "py.setattr"):
+        return node.inputs[0] in gone
+    return bool(node.outputs) and node.outputs[0] in gone
