@@ -12,7 +12,6 @@ numbers.  Danger: what the function changes besides its arguments (globals, file
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import io
 import random
 import sys
@@ -23,11 +22,12 @@ import numpy as np
 
 from autograph.compare import Differ, copies
 from runtime.config import settings
+from runtime.dataclass import dataclass
 from runtime.errors import CheckError
 from runtime.places import place
 
 
-@dataclasses.dataclass
+@dataclass
 class Outcome:
     """What a run gave: a value or an exception, and what it printed."""
 

@@ -9,7 +9,6 @@ the user's is kept alive by the memory.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import gc
 import sys
 import types
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from runtime.boxes import Cell
 from runtime.computed import computed
+from runtime.dataclass import dataclass
 from runtime.errors import ConversionRefused, Span
 from runtime.forking import ForkLock
 from runtime.lazy import Lazy
@@ -63,7 +63,7 @@ def namespace() -> object:
     return sys.modules[__package__ or ""] if _Namespace.value is None else _Namespace.value
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Converted:
     """A function in its converted form.
 
@@ -166,7 +166,7 @@ def to_code(function: Callable[..., Any]) -> str:
 # -- the memory -----------------------------------------------------------------------------------
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class _Entry:
     """One conversion of a code object: what names stood for then, and the result or refusal."""
 

@@ -7,7 +7,6 @@ of results beside plain Python's; the exit status, 0 when all results agree to t
 from __future__ import annotations
 
 import colorsys
-import dataclasses
 import fractions
 import importlib.util
 import inspect
@@ -22,6 +21,7 @@ import numpy as np
 from numpy.polynomial import chebyshev, polynomial
 
 import autograph as ag
+from runtime.dataclass import dataclass
 from runtime.ir.text import print_graph
 
 LINES = 14  # how much of each text is shown without --full
@@ -62,7 +62,7 @@ def collatz(n: Any) -> Any:
     return steps
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Sample:
     """One function and the argument tuples it is called with; `make` gives fresh ones on each use."""
 

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from autograph.convert import MISSING, converted, resolve
+from runtime.dataclass import dataclass
 from runtime.errors import AutographError, ConversionRefused, GeneratorError, Span
 from runtime.function.concrete import ConcreteFunction
 from runtime.function.polymorphic import PolymorphicFunction
@@ -48,7 +49,7 @@ _REGIONS = {
 _MOST_REFUSALS = 50
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Statement:
     """One statement of the function: its lines, its text, how it is done, and why."""
 
@@ -63,7 +64,7 @@ class Statement:
         return f"{shown}  # {self.reason}" if self.reason else shown
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class TraceExplanation:
     """One trace, or one signature that is left to Python.
 
@@ -102,7 +103,7 @@ class TraceExplanation:
         return "\n".join([*lines, *map(str, self.statements)])
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Explanation:
     """What became of a function.
 

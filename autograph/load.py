@@ -10,7 +10,6 @@ variable more.
 from __future__ import annotations
 
 import ast
-import dataclasses
 import types
 from collections.abc import Mapping
 from typing import Any
@@ -22,13 +21,14 @@ from autograph.origin import Origin, generated_filename, register, trace_origin
 from autograph.source import Source
 from autograph.trees import to_ast
 from autograph.unparse import unparse
+from runtime.dataclass import dataclass
 from runtime.errors import GraphError
 
 # What a function carries besides its code, and what `functools.wraps` would not copy all of.
 _METADATA = ("__name__", "__qualname__", "__doc__", "__module__", "__type_params__")
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Generated:
     """The generated form of one code object; it refers to no function of the user's, so it keeps none alive.
 

@@ -18,6 +18,7 @@ import weakref
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from runtime.dataclass import dataclass
 from runtime.errors import Span
 from runtime.execute import traceback
 from runtime.lazy import Lazy
@@ -34,7 +35,7 @@ Place = tuple[int, int, int, int]
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Origin:
     """Where generated code comes from.
 

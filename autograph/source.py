@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import collections
 import copy
-import dataclasses
 import inspect
 import linecache
 import types
@@ -21,13 +20,14 @@ import gast
 from autograph.codes import FunctionNode, code_name, compile_function, first_line, node_of_code, same_code
 from autograph.trees import children, to_gast
 from runtime.computed import computed
+from runtime.dataclass import dataclass
 from runtime.errors import ConversionRefused, GeneratorError, SourceNotFound, Span
 from runtime.execute.user_lines import no_syntax_warnings
 
 _FILES_KEPT = 32
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Source:
     """The source of one function.
 
@@ -58,7 +58,7 @@ class Source:
             raise _too_deep(self.span) from None
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class _File:
     """A parsed file: for (name, first line) the functions there, each with the class that it stands in.
 

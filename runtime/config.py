@@ -8,11 +8,11 @@ names all valid ones.  Nothing else in the project reads `os.environ`.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Union
 
+from runtime.dataclass import dataclass
 from runtime.errors import message
 
 Scalar = Union[bool, int, str]
@@ -29,7 +29,7 @@ _BOOLS: dict[str, bool] = {
 }
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Setting:
     """One row: name, type, default, environment variable, what it does, which numbers or words it takes.
 

@@ -8,7 +8,6 @@ time its elements are made anew.  What always holds: nothing is read before it i
 from __future__ import annotations
 
 import contextvars
-import dataclasses
 import itertools
 import os
 import queue
@@ -19,13 +18,14 @@ from typing import Any
 import numpy as np
 
 from runtime import tree
+from runtime.dataclass import dataclass
 from runtime.elements import stack_rows
 from runtime.types import OBJECT, TEXTS, ArrayType, ObjectType, TupleType, Type, describes, is_namedtuple
 
 _DONE = object()  # what a prefetching thread puts last
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Rows:
     """order: the numbers of the rows, in order, anew each time; taken: the rows of these numbers, stacked."""
 
@@ -324,7 +324,7 @@ def _mapped(path: str | os.PathLike[str], mode: Any) -> Any:
 _KNOWN: dict[Type, Type] = {}  # equal types are one object, which is quick to check for
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class _Leaf:
     """A type as a leaf of a tree of values."""
 

@@ -8,11 +8,12 @@ code would.
 
 from __future__ import annotations
 
-import dataclasses
 import linecache
 
+from runtime.dataclass import dataclass
 
-@dataclasses.dataclass(frozen=True)
+
+@dataclass(frozen=True)
 class Span:
     """A place in the user's source: file, line (1-based), column (0-based) and function name.
 

@@ -10,7 +10,6 @@ reference interpreter does so at every node.
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import functools
 import types as _types
@@ -19,8 +18,10 @@ from typing import Any, Union
 
 import numpy as np
 
+from runtime.dataclass import dataclass
 
-@dataclasses.dataclass(frozen=True)
+
+@dataclass(frozen=True)
 class ArrayType:
     """An ndarray (`scalar=False`) or a NumPy scalar (`scalar=True`, shape `()`).
 
@@ -46,7 +47,7 @@ class ArrayType:
         return f"{name}{place}" if self.scalar else f"{name}[{dims}]{place}"
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class WeakType:
     """A Python bool, int, float or complex whose value is not known: run as Python runs it."""
 
@@ -56,7 +57,7 @@ class WeakType:
         return self.kind
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class NumberType:
     """A number of one of several kinds: `s` after `s = 0.0; for e in x: s = s + e` is a Python float where x
     is empty and a NumPy scalar where it isn't.  kinds: weak types, then NumPy scalars, by name.
@@ -68,7 +69,7 @@ class NumberType:
         return "|".join(map(str, self.kinds))
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class TupleType:
     """An exact tuple, or an instance of a namedtuple class, of known length."""
 
@@ -80,7 +81,7 @@ class TupleType:
         return f"({inner})" if self.cls is tuple else f"{self.cls.__name__}({inner})"
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class ObjectType:
     """Any Python value.  cls: its exact class where known; item: what iterating it yields, where known."""
 
@@ -92,7 +93,7 @@ class ObjectType:
         return name if self.item is None else f"{name} of {self.item}"
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class StaticType:
     """A value known while tracing.  Equal when the values have the same type and are equal or identical."""
 
@@ -111,7 +112,7 @@ class StaticType:
         return f"={self.value!r}"
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class UnboundType:
     """The name has no value."""
 
@@ -119,7 +120,7 @@ class UnboundType:
         return "unbound"
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class MaybeUnbound:
     """Either unbound or a value of the inner type."""
 

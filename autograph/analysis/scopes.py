@@ -13,13 +13,14 @@ from collections.abc import Collection, Iterator
 import gast
 
 from autograph.trees import children
+from runtime.dataclass import dataclass
 
 COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 FUNCTIONS = (gast.FunctionDef, gast.AsyncFunctionDef, gast.Lambda)
 SCOPES = (*FUNCTIONS, *COMPREHENSIONS)
 
 
-@dataclasses.dataclass(eq=False)
+@dataclass(eq=False)
 class Scope:
     """One function-like node.
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from autograph.operators.logic import and_, is_
+from runtime.dataclass import dataclass
 from runtime.errors import Untraceable
 from runtime.trace import items
 from runtime.trace.core import Trace, active, is_static
@@ -20,38 +21,38 @@ from runtime.trace.values import Object, Tensor, Traced, known_class
 from runtime.types import WEAK_BOOL, ObjectType, TupleType
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Capture:
     """A name: fits everything and binds it."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Wildcard:
     """`_`: fits everything, binds nothing."""
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Value:
     """A literal or dotted name: fits what equals it."""
 
     value: Any
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Singleton:
     """None, True or False: fits only that object."""
 
     value: Any
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Bind:
     """`pattern as name`: binds the subject after what the pattern binds."""
 
     pattern: Any
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Sequence:
     """`[a, *rest, b]`: star is the position of the starred part (-1: none), starred whether it binds."""
 
@@ -60,7 +61,7 @@ class Sequence:
     starred: bool = False
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Mapping:
     """`{key: pattern, **rest}`."""
 
@@ -69,7 +70,7 @@ class Mapping:
     rest: bool = False
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Class:
     """`cls(*patterns, name=pattern)`."""
 
@@ -79,7 +80,7 @@ class Class:
     named: tuple[Any, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Either:
     """`a | b`: the first that fits; all bind the same names, in the order of `orders[i]`."""
 

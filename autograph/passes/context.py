@@ -20,11 +20,12 @@ from autograph.analysis.scopes import FUNCTIONS
 from autograph.names import Names, names_in
 from autograph.template import attribute, call, load
 from autograph.trees import walk
+from runtime.dataclass import dataclass
 from runtime.errors import ConversionRefused, Span
 from runtime.trace.trust import calls_python
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Context:
     """What conversion may know of the function's surroundings.
 
@@ -46,7 +47,7 @@ class Context:
     careful: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Conversion:
     """A converted function: its tree, and the free names whose cells must hold a `Cell`-like box."""
 
@@ -55,7 +56,7 @@ class Conversion:
     islands: tuple[Island, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Island:
     """Lines that stay as they are written, and why."""
 

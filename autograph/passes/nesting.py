@@ -7,15 +7,15 @@ that always leaves moves into the other arm; only where an arm may or may not le
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection
 
 import gast
 
 from autograph.template import branch, load, locate, negation
+from runtime.dataclass import dataclass
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Exit:
     """One leaving statement: the flag that says it was taken, and the code that replaces it."""
 

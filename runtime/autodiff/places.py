@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from runtime.dataclass import dataclass
 from runtime.errors import GradientError
 from runtime.ir.opdef import OpDef
 from runtime.ops.adjoint import LINEAR, derivative_row, dispatching, is_basic
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Step:
     """One op that makes a view: its row, the operands after the first, which of several results."""
 
@@ -31,7 +32,7 @@ class Step:
         return made if self.item is None else made[self.item]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Place:
     """The part `key` of the view that the steps make.  axes: the order of the array's axes in memory.
 

@@ -14,6 +14,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Union
 
+from runtime.dataclass import dataclass
 from runtime.errors import Span
 from runtime.execute.constants import Constants
 from runtime.execute.dataflow import Flow, Info
@@ -26,7 +27,7 @@ Move = tuple[Union[str, None], Expr, int]  # target, expression, its rank in the
 WAITING = 64  # an expression longer than this doesn't wait: it gets a name
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Line:
     """One line of the plan at a depth relative to its block."""
 

@@ -7,13 +7,13 @@ run in place of the node, is the graph as it was.  A chain may end in one write:
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
 
+from runtime.dataclass import dataclass
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.opdef import OpDef
 from runtime.ir.walk import inline, map_regions
@@ -35,7 +35,7 @@ _UFUNCS: dict[str, np.ufunc] = {
 }
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Chain:
     """What a `blocks` node does to one block.
 

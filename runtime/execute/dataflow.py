@@ -8,9 +8,9 @@ dropped because nobody needs them.
 from __future__ import annotations
 
 import collections
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
+from runtime.dataclass import dataclass
 from runtime.errors import GraphError
 from runtime.ir.effects import effect_of, removable
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
@@ -22,7 +22,7 @@ from runtime.types import ArrayType, NumberType, StaticType, TupleType, Type, We
 _HOLDERS = frozenset({"py.tuple", "py.slice", "py.is", "py.function"})
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Info:
     """How a region uses its values.
 

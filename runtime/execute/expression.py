@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Union
 
+from runtime.dataclass import dataclass
 from runtime.errors import Span
 from runtime.ir.graph import Const
 
@@ -56,7 +57,7 @@ _BINARY: dict[type[ast.operator], int] = {
 Mark = tuple[int, int, Span]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Expr:
     """One Python expression.
 
@@ -108,7 +109,7 @@ def compose(
     return Expr(text, level, reads, tuple(marks), ordered, span)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Slot:
     """The place of operand `index` in a template.  brackets: it stands alone between `[` and `]`."""
 
@@ -117,7 +118,7 @@ class Slot:
     brackets: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Template:
     """How an op is written.
 

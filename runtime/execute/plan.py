@@ -6,11 +6,12 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from runtime.dataclass import dataclass
 from runtime.errors import Span
 from runtime.execute.expression import Mark
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class PlanSource:
     """One Python function as text.
 

@@ -11,6 +11,7 @@ import dataclasses
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from runtime.dataclass import dataclass
 from runtime.errors import GraphError, Span
 from runtime.execute.blocks import Blocks, Line, Scope
 from runtime.execute.breaks import flags_of, with_breaks
@@ -23,7 +24,7 @@ from runtime.types import TupleType
 _SHORT = 72
 
 
-@dataclasses.dataclass
+@dataclass
 class Arm:
     """A printed arm: its scope, its lines so far, its results still to be read."""
 

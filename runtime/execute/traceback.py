@@ -9,13 +9,13 @@ its cause, context and notes stay what they are; nothing is done until something
 from __future__ import annotations
 
 import ast
-import dataclasses
 import functools
 import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from runtime.config import settings
+from runtime.dataclass import dataclass
 from runtime.errors import AutographError, Span
 from runtime.places import is_own
 
@@ -27,7 +27,7 @@ def _never(code: types.CodeType) -> bool:
     return False
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class _Generated:
     """places: where an instruction comes from.
 
@@ -177,7 +177,7 @@ def _chained(entries: list[_Entry]) -> types.TracebackType | None:
     return result
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class _Entry:
     """One entry of the new traceback.  span: the user's place, where it stands for generated code."""
 

@@ -7,7 +7,6 @@ In: two signatures, or the guards that failed.  Out: `Change`s, and the texts ma
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import sys
 import threading
 import types
@@ -16,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from runtime.dataclass import dataclass
 from runtime.errors import AutographError, NewTraceError, Span
 from runtime.function.signature import Signature, argument_type, covers, show
 from runtime.ir.calls import called_graphs
@@ -32,7 +32,7 @@ class RetraceWarning(UserWarning):
     """A function is traced again and again (see the setting `warn_after_retraces`)."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Change:
     """One thing that was not as the trace before has it.
 
@@ -51,7 +51,7 @@ class Change:
         return f"{name} is {self.new}, was {self.old}"
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Account:
     """Why one trace was made.  reason: in words; changes: what differed, where something did."""
 

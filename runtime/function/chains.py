@@ -8,10 +8,10 @@ it (but for the marks that calls leave in it): another takes its place, and call
 from __future__ import annotations
 
 import ctypes
-import dataclasses
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from runtime.dataclass import dataclass
 from runtime.function.checks import Checks
 from runtime.lazy import Lazy
 
@@ -35,7 +35,7 @@ class Clock(ctypes.c_int64):
         return self.value
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Form:
     """A way to write a call: `given` arguments by position, then these names.  shape: of its canonical form.
     sources: where each canonical argument comes from: the index of a given one, or -1 and an object."""

@@ -9,7 +9,6 @@ so: what looks different but is equal is left to Python.
 from __future__ import annotations
 
 import ctypes
-import dataclasses
 import types as _types
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ import numpy as np
 
 from runtime.boxes import Cell
 from runtime.computed import computed
+from runtime.dataclass import dataclass
 from runtime.function.signature import Signature
 from runtime.lazy import Lazy
 from runtime.trace.record import BUILTINS, Guard
@@ -43,7 +43,7 @@ class _Inexpressible(Exception):
 Line = tuple[int, int, int, int, int]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Checks:
     """lines: number, register and three words of each; keep: what they point to."""
 
@@ -65,7 +65,7 @@ NO_CHECKS = Checks()
 INEXPRESSIBLE = Checks(keep=("no checks",))  # kept in place of checks, so that they are not looked for again
 
 
-@dataclasses.dataclass
+@dataclass
 class _Seen:
     """A value on the way of a guard: in a register, or an object that the checks before have made sure of."""
 

@@ -8,10 +8,10 @@ What always holds: a trace made for a promise serves no call that breaks it.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from runtime.dataclass import dataclass
 from runtime.errors import SignatureError, Span
 from runtime.function.signature import Bound, Signature, argument_type, covers, show, spec_type
 from runtime.function.spec import TensorSpec
@@ -32,7 +32,7 @@ from runtime.types import (
 _TYPES = (ArrayType, WeakType, TupleType, ObjectType, StaticType, UnboundType, MaybeUnbound)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Promise:
     """A kept promise: the signature to trace for, arguments as examples, guards of what is inside them."""
 

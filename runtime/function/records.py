@@ -5,11 +5,11 @@ Also the decision what a new trace should generalise over, given those there are
 
 from __future__ import annotations
 
-import dataclasses
 import types as _types
 from collections.abc import Sequence
 from typing import Any
 
+from runtime.dataclass import dataclass
 from runtime.errors import Span
 from runtime.function.accounts import Change, bytes_of, holds
 from runtime.function.chains import Row
@@ -23,7 +23,7 @@ from runtime.types import ObjectType, Type
 STATIC_LIMIT = 8  # this many traces that differ in strings, flags, functions: the next one takes any
 
 
-@dataclasses.dataclass(eq=False)
+@dataclass(eq=False)
 class TraceRecord:
     """One trace, or one signature that is left to plain Python.
 

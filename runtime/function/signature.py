@@ -10,7 +10,6 @@ equal signatures have the same `skeleton`.
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import inspect
 import itertools
@@ -20,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from runtime.dataclass import dataclass
 from runtime.errors import SignatureError
 from runtime.function.spec import TensorSpec
 from runtime.trace.record import Placeholder
@@ -62,7 +62,7 @@ FORMS_KEPT = 256  # ways to write a call (number of arguments, names) whose arra
 _NUMBERS: frozenset[type] = frozenset({int, float, complex})
 
 
-@dataclasses.dataclass  # not frozen: one is made on many calls, and freezing triples what that costs
+@dataclass  # not frozen: one is made on many calls, and freezing triples what that costs
 class Bound:
     """The arguments of one call in canonical form."""
 
@@ -82,7 +82,7 @@ class Bound:
         return (*map(_class, self.positional), *self.keywords, *map(_class, self.keywords.values()))
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Signature:
     """Names and trace types of the arguments of one trace, in canonical order."""
 

@@ -7,16 +7,16 @@ between.  `mark`/`rollback` undo what was recorded since.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from runtime.dataclass import dataclass
 from runtime.errors import LeakedTensorError, Span
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.types import Type
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Mark:
     """A point in a builder to which it can be rolled back."""
 

@@ -12,14 +12,14 @@ diverge) and has no results.
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any, Union
 
+from runtime.dataclass import dataclass
 from runtime.errors import Span
 from runtime.types import StaticType, Type
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Value:
     """One run-time value: a parameter or a node's output.  Identity is what counts; `name` is a hint
     (the user's variable name, or empty)."""
@@ -28,7 +28,7 @@ class Value:
     name: str = ""
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Const:
     """An operand known while tracing: an immutable value or a reference to a Python object.
 
@@ -46,7 +46,7 @@ class Const:
 Operand = Union[Value, Const]
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Node:
     """One step.
 
@@ -80,7 +80,7 @@ class Node:
         return dict(zip(self.keywords, self.inputs[len(self.inputs) - len(self.keywords) :], strict=True))
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Graph:
     """Parameters, nodes in order, results.  `diverges`: control never reaches the end."""
 

@@ -6,10 +6,10 @@ handed.  A rule that an op does not have is an explicit None, never a missing ke
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+from runtime.dataclass import dataclass
 from runtime.types import Type
 
 # Effects, weakest first.
@@ -18,7 +18,7 @@ WRITE = "write"  # writes into its first operand (an array or a container); noth
 EFFECT = "effect"  # may do anything Python can: never moved, merged or dropped
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class OpDef:
     """One op.
 

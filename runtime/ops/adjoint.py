@@ -11,13 +11,13 @@ at the end.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from runtime.dataclass import dataclass
 from runtime.ir.opdef import OpDef
 from runtime.ops.rules import any_value
 
@@ -32,7 +32,7 @@ def LINEAR(*_: Any) -> Any:
     raise AssertionError("a marker, never called")
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Composite:
     """In place of a rule: the op in terms of others; what is differentiated is this."""
 

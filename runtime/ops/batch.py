@@ -8,19 +8,19 @@ stay one product per item, and sums go over the elements of an item in the order
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from runtime.dataclass import dataclass
 from runtime.ir.opdef import OpDef
 
 Emit = Callable[[str, Sequence[Any], Mapping[str, Any]], Any]
 Rule = Callable[[OpDef, Emit, "Items", dict[str, Any]], Any]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Item:
     """An operand: its value, and the axes that it has for one item.
 

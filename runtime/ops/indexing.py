@@ -7,7 +7,6 @@ go; a size that depends on values is unknown.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import operator
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from runtime.dataclass import dataclass
 from runtime.ir.opdef import WRITE, OpDef
 from runtime.ops.rules import (
     INTP,
@@ -59,7 +59,7 @@ from runtime.types import (
 # -- basic and advanced indexing -----------------------------------------------------------------
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Index:
     """One item of a key.
 

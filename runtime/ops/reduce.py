@@ -7,12 +7,12 @@ and makes the other sizes unknown.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from runtime.dataclass import dataclass
 from runtime.ir.opdef import OpDef
 from runtime.ops.rules import (
     PYTHON_KINDS,
@@ -167,7 +167,7 @@ STD = "axis dtype out ddof keepdims where mean correction"
 MEAN = reduction(np.mean, MEAN_ORDER)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Line:
     """One reduction of the table below."""
 

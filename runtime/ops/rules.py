@@ -77,7 +77,7 @@ def exact(rule: Rule) -> Rule:
 
     @functools.wraps(rule)
     def total(*operands: Type, **keywords: Type) -> Type:
-        if not keywords and all([type(t) in _COMPLETE for t in operands]):
+        if not keywords and all(type(t) in _COMPLETE for t in operands):
             return known(*operands)
         for k, t in enumerate(operands):
             if isinstance(t, NumberType):

@@ -6,10 +6,10 @@ did to it.  What always holds: the result does what the graph does, to the bit, 
 
 from __future__ import annotations
 
-import dataclasses
 import weakref
 from collections.abc import Callable, Mapping
 
+from runtime.dataclass import dataclass
 from runtime.ir.calls import expanded, size, with_callees
 from runtime.ir.graph import Graph
 from runtime.ir.opdef import OpDef
@@ -59,7 +59,7 @@ PIPELINE: tuple[tuple[str, Run, str], ...] = (
 )
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Step:
     """One run of a pass that changed the graph: how many nodes there were before and after."""
 
@@ -71,7 +71,7 @@ class Step:
         return f"{self.name}: {self.before} nodes, then {self.after}"
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Optimised:
     """The graph after all passes, and what each did; problem: why they were given up, if they were."""
 

@@ -13,6 +13,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from runtime.boxes import UnboundMarker
+from runtime.dataclass import dataclass
 from runtime.errors import Span
 from runtime.ir.builder import Builder
 from runtime.ir.calls import CALL, size, without_site
@@ -26,28 +27,28 @@ from runtime.types import StaticType, TupleType, is_namedtuple
 SMALL = 24  # a function of fewer nodes is traced anew: in its place it is simplified with what is around it
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class _Made:
     """A leaf of a result: the value with this number among those that the call computes."""
 
     number: int
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class _Given:
     """A leaf of a result: the argument with this number."""
 
     number: int
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class _Known:
     """A leaf of a result: this trace value, which was there before."""
 
     value: Any
 
 
-@dataclasses.dataclass(eq=False)
+@dataclass(eq=False)
 class Call:
     """One call.  key: what makes another call the same one; leaves: the handles among its arguments, and
     the names of the parameters that they are for.
@@ -66,7 +67,7 @@ class Call:
     refused: int
 
 
-@dataclasses.dataclass(eq=False)
+@dataclass(eq=False)
 class Recorded:
     """What a call recorded: made into a graph when there is a second one.
 

@@ -11,12 +11,12 @@ Always holds: an entry is right at the current point of the trace.  Whatever cou
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import itertools
 import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from runtime.dataclass import dataclass
 from runtime.types import Type, join
 
 CLEAN, CHECK, UNKNOWN = 0, 1, 2  # how far the outside world can be trusted to be as it was at the call
@@ -28,14 +28,14 @@ class Namespace:
     """Stands for the class of a module's globals: a dict that the program writes to is taken for none."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Loaded:
     """The place holds some value of this type; reading it takes a run-time read."""
 
     type: Type
 
 
-@dataclasses.dataclass(eq=False)
+@dataclass(eq=False)
 class Identity:
     """What is known of which object a handle stands for.
 

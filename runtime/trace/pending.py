@@ -7,16 +7,16 @@ is taken once; the program can't use it any more without an error.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from runtime.dataclass import dataclass
 from runtime.trace.core import Trace
 from runtime.trace.heap import Identity, Log
 from runtime.trace.values import Object
 
 
-@dataclasses.dataclass
+@dataclass
 class Pending:
     """How an iterator is done without.  mark: before it was recorded; nodes: how many there were after it.
 

@@ -7,11 +7,11 @@ one), so that a `Guard` can look there again before the graph is used another ti
 from __future__ import annotations
 
 import builtins
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
 from runtime.boxes import Cell
+from runtime.dataclass import dataclass
 from runtime.errors import Span
 from runtime.ir.graph import Graph
 from runtime.types import Type, describes
@@ -19,7 +19,7 @@ from runtime.types import Type, describes
 BUILTINS: dict[str, Any] = vars(builtins)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Argument:
     """One argument of the traced call.  type: a `StaticType` for a value that is part of the signature."""
 
@@ -28,14 +28,14 @@ class Argument:
     type: Type
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Placeholder:
     """Stands in an example for a value of which only the type is given."""
 
     type: Type
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Path:
     """root: the index of an argument, or a one-element tuple holding an object; steps: ("attr", name),
     ("item", key), ("len", None), ("special", name): a special method of a class, None where it has none, or
@@ -80,7 +80,7 @@ class Path:
         return ("object", id(held.cell if isinstance(held, Cell) else held)), self.steps
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Guard:
     """The trace is valid only while the value at `path` is what `expect` says.
 
@@ -99,7 +99,7 @@ class Guard:
             return False
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Note:
     """A place that was left to Python, or became less precise.  kind: "python", "object", "dynamic"."""
 
@@ -108,7 +108,7 @@ class Note:
     span: Span | None = None
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class TraceResult:
     """One traced call: its graph, what it relies on, what was left to Python, and the tree of its result.
 

@@ -10,12 +10,12 @@ time and run there (`python_statement`).
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from runtime.dataclass import dataclass
 from runtime.errors import TraceError, Untraceable
 from runtime.ir.builder import Builder
 from runtime.ir.graph import Const, Graph, Operand, Value
@@ -44,21 +44,21 @@ MAX_ROUNDS = 40
 
 
 # -------------------------------------------------------------------------------------- templates
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Hole:
     """A leaf that is a region parameter or result of this type."""
 
     type: Type
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Fixed:
     """A leaf that is the same trace value on all ways: a constant, a function, a handle from outside."""
 
     value: Any
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Group:
     """A tuple of templates."""
 
@@ -205,7 +205,7 @@ def _contents(cell: types.CellType) -> Any:
 
 
 # -------------------------------------------------------------------------------------------- cond
-@dataclasses.dataclass
+@dataclass
 class Arm:
     """One traced arm: its region, its result (None if it diverges) and the heap at its end."""
 

@@ -7,7 +7,6 @@ Always holds: a handle never gives up a concrete value; code that needs one gets
 
 from __future__ import annotations
 
-import dataclasses
 import operator
 import sys
 import sysconfig
@@ -16,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from runtime.dataclass import dataclass
 from runtime.errors import ConcreteValueError, TensorBoolError, TraceError
 from runtime.ir.graph import Operand
 from runtime.ops.operators import IN_PLACE
@@ -25,7 +25,7 @@ from runtime.trace.record import Path
 from runtime.types import ArrayType, ObjectType, Type, WeakType
 
 
-@dataclasses.dataclass(eq=False)
+@dataclass(eq=False)
 class Facts:
     """What the trace keeps about a handle: its value in the graph and where it came from.
 

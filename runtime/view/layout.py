@@ -13,12 +13,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Sequence
 
+from runtime.dataclass import dataclass
+
 _SWEEPS = 6
 _GAP_X, _GAP_Y = 22.0, 34.0
 _LANE = 10.0
 
 
-@dataclasses.dataclass
+@dataclass
 class Slot:
     """A box, or a stand-in for a long edge (`box` is None), and where it was put.
 
@@ -41,7 +43,7 @@ class Slot:
         return self.x + self.width / 2
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Layout:
     """places: left and top of each box.  lines: points of each edge, in the order given.  And the size."""
 

@@ -8,10 +8,10 @@ user's own line; dark and light pages are both served.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from xml.sax.saxutils import escape
 
+from runtime.dataclass import dataclass
 from runtime.ir.graph import Graph, Node, Operand, Value
 from runtime.ir.literal import RESERVED
 from runtime.ir.names import give_names
@@ -52,7 +52,7 @@ path { stroke: #9aa5b1; }
 """.strip()
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class _Picture:
     """Something drawn: its size and its SVG lines, with the origin at its left top corner."""
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from runtime.autodiff.rows import VIEWS
 from runtime.autodiff.staged.calls import harmless, is_errstate, list_call, mark_of, pure_call
 from runtime.autodiff.staged.kinds import is_list
+from runtime.dataclass import dataclass
 from runtime.ir.effects import effect_of
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.opdef import EFFECT, PURE
@@ -56,7 +57,7 @@ def in_memory(t: Type) -> bool:
     return not isinstance(t, (WeakType, NumberType, StaticType)) and t != ObjectType(slice)
 
 
-@dataclasses.dataclass
+@dataclass
 class Class:
     """origins: how many arrays it may be made of (1 and not outside: one array and its views).
 

@@ -17,13 +17,14 @@ from runtime.autodiff.staged.aliases import in_memory
 from runtime.autodiff.staged.kinds import buffer_type, cotangent_type, known_shape
 from runtime.autodiff.staged.tidy import needed_nodes, tidied
 from runtime.boxes import UnboundMarker
+from runtime.dataclass import dataclass
 from runtime.ir.builder import Builder
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.trace.regions import close_regions
 from runtime.types import UNBOUND, ArrayType, MaybeUnbound, Type, WeakType, join
 
 
-@dataclasses.dataclass
+@dataclass
 class Arm:
     """One arm: its forward region, and its way back as a closed graph over cotangents, arrays for those of
     operands, and what it captured.

@@ -7,13 +7,13 @@ not staged.
 from __future__ import annotations
 
 import builtins
-import dataclasses
 import math
 from typing import Any
 
 import numpy as np
 
 from runtime.autodiff.staged.kinds import NotStaged, is_list
+from runtime.dataclass import dataclass
 from runtime.elements import stack_rows
 from runtime.ir.effects import effect_of, tame
 from runtime.ir.graph import Const, Graph, Node, Operand
@@ -51,7 +51,7 @@ _LOOKING = frozenset({print, range, len, str, repr, format, bool, int, *_STEPS})
 _FACTS = frozenset({"shape", "ndim", "size", "dtype", "nbytes", "itemsize", "strides", "flags"})
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Mark:
     """What a marked value's node calls: it hands on the first `values` operands.
 

@@ -9,7 +9,6 @@ kept for it.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -21,6 +20,7 @@ from runtime.autodiff.staged.aliases import WRITING, Aliases, aliases_of, in_mem
 from runtime.autodiff.staged.dims import Dims
 from runtime.autodiff.staged.kinds import NotStaged, cotangent_type, elementwise, inexact, is_list
 from runtime.autodiff.staged.rules import add_at, fit, is_number, pull, rule_running, zeros
+from runtime.dataclass import dataclass
 from runtime.functional import cond
 from runtime.ir.effects import effect_of
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
@@ -59,7 +59,7 @@ class Slot:
         return self.ct if self.buffer is None else self.buffer
 
 
-@dataclasses.dataclass
+@dataclass
 class Applied:
     """An op that was applied: what its rules look at, as trace values.  operands: of the graph, by key."""
 

@@ -8,7 +8,6 @@ backward loop runs; the kept values are copies, so later writes don't change the
 
 from __future__ import annotations
 
-import dataclasses
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -24,6 +23,7 @@ from runtime.autodiff.staged.kinds import FLOAT, NotStaged, buffer_type, cotange
 from runtime.autodiff.staged.lists import add_item
 from runtime.autodiff.staged.rules import add_at, dtype_of, is_number, zeros
 from runtime.autodiff.staged.tidy import needed_nodes, tidied
+from runtime.dataclass import dataclass
 from runtime.ir.builder import Builder
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.trace.core import Trace
@@ -45,7 +45,7 @@ _ARITHMETIC = frozenset("add sub mul neg mod floordiv eq ne lt le gt ge py.not".
 _DOUBLE = NumberType((WEAK_FLOAT, FLOAT))
 
 
-@dataclasses.dataclass
+@dataclass
 class Kept:
     """A value of the forward body that the backward body uses: store, the array or list of its values.
 
@@ -57,7 +57,7 @@ class Kept:
     again: Callable[[Any], Any] | None = None
 
 
-@dataclasses.dataclass
+@dataclass
 class Plan:
     """A loop that was run forward.
 

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from runtime.dataclass import dataclass
 from runtime.execute.native.kinds import Unlowered
 
 TRUE, FALSE = "true", "false"
@@ -24,7 +25,7 @@ FLAGS = 1 | 4 | 8 | 16  # invalid, division by zero, overflow, underflow
 _TARGET = re.compile(r"label %(\w+)")
 
 
-@dataclasses.dataclass(eq=False)
+@dataclass(eq=False)
 class Block:
     """One basic block: its label, its phis (filled in when all ways in are known) and its lines."""
 
@@ -40,7 +41,7 @@ class Block:
         )
 
 
-@dataclasses.dataclass(eq=False)
+@dataclass(eq=False)
 class Phi:
     """A value that depends on the way in."""
 
@@ -57,7 +58,7 @@ class Phi:
         )
 
 
-@dataclasses.dataclass
+@dataclass
 class Mark:
     """A point to which an emitter can be rolled back."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
+from runtime.dataclass import dataclass
 from runtime.execute.native import lists
 from runtime.execute.native.arrays import item_at
 from runtime.execute.native.emit import Emitter
@@ -18,7 +19,7 @@ from runtime.execute.native.state import State
 from runtime.execute.native.values import Arr, Count, Listed, Listing, Num, Rng, Tup, Val, Zip, one
 
 
-@dataclasses.dataclass
+@dataclass
 class Trips:
     """How a loop counts: from `first` up to `stop`, and what it hands to the body.
 

@@ -5,12 +5,11 @@ In: nothing.  Out: `Kernel`.  What always holds: it is never changed after it is
 
 from __future__ import annotations
 
-import dataclasses
-
+from runtime.dataclass import dataclass
 from runtime.execute.native.values import Val
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Kernel:
     """The lowered graph.
 

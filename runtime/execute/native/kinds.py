@@ -6,13 +6,13 @@ is held in 64 bits (what does not fit is left to the plan), a Python float in a 
 
 from __future__ import annotations
 
-import dataclasses
 import os.path
 import struct
 from typing import Any
 
 import numpy as np
 
+from runtime.dataclass import dataclass
 from runtime.errors import Span
 from runtime.types import ArrayType, StaticType, Type, WeakType
 
@@ -37,7 +37,7 @@ def supported(dtype: np.dtype[Any]) -> bool:
     return dtype.isnative and dtype.num in SUPPORTED
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Scalar:
     """One kind of number: a NumPy scalar of `dtype`, or (weak) a Python bool, int or float."""
 

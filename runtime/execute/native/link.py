@@ -10,13 +10,13 @@ code away from a function that may still be called.
 from __future__ import annotations
 
 import ctypes
-import dataclasses
 import functools
 import mmap
 import struct
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from runtime.dataclass import dataclass
 from runtime.execute.native.kinds import Unlowered
 
 PAGE = mmap.PAGESIZE
@@ -58,7 +58,7 @@ class _Symbol(NamedTuple):
     size: int
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Image:
     """Loaded code.  memory: holds it.  base: where it is.  offsets: of its symbols."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import dataclasses
 import functools
 import importlib
 import importlib.util
@@ -19,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from runtime import background
+from runtime.dataclass import dataclass
 from runtime.execute.native import link, object_cache
 from runtime.execute.native.emit import BRIEFLY
 from runtime.execute.native.kinds import Unlowered
@@ -60,7 +60,7 @@ class _MethodDef(ctypes.Structure):
     )
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Code:
     """entry: the function.  image: what it is made of.  enabled, calls, bails: the module's variables."""
 

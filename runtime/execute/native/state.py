@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from runtime.dataclass import dataclass
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.kinds import Scalar, Unlowered
 from runtime.execute.native.values import Arr, Num, Tup, Val
 from runtime.ir.graph import Node
 
 
-@dataclasses.dataclass
+@dataclass
 class State:
     """e: the code.  depth: loops around.  written: parameters whose memory is written to.  owned: how many
     arrays the code may make.  free: arrays made before whose memory may be taken.  objects: Python objects

@@ -12,6 +12,7 @@ from typing import Any, Protocol, Union
 
 import numpy as np
 
+from runtime.dataclass import dataclass
 from runtime.execute.native import ranges
 from runtime.execute.native.emit import FALSE, TRUE, Emitter
 from runtime.execute.native.kinds import (
@@ -30,7 +31,7 @@ UNKNOWN = -1  # the site of an array that may come from several places
 EXACT = 1 << 53  # Python and NumPy ints up to this size are exact as doubles
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Num:
     """A number: its payload, and where it may be of two kinds, which one it is.
 
@@ -55,7 +56,7 @@ class Num:
         return payload(self.members)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Arr:
     """An array: where its first element is, sizes and byte strides per axis.
 
@@ -95,7 +96,7 @@ class Part(Protocol):
         """Compute it for the line at these indices, from index start to stop."""
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Lazy:
     """An array that is not stored yet: its kind, its sizes, and what computes an element at given indices.
 
@@ -116,14 +117,14 @@ class Lazy:
     widest: int = 1
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Tup:
     """An exact tuple."""
 
     items: tuple[Val, ...]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Rng:
     """A range: three 64-bit values."""
 
@@ -134,21 +135,21 @@ class Rng:
     span: ranges.Span | None = None  # what its items lie in
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Zip:
     """What `zip` (or, with a count first, `enumerate`) of these makes."""
 
     parts: tuple[Val, ...]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Listed:
     """The elements of an array with one axis as Python numbers."""
 
     array: Arr
 
 
-@dataclasses.dataclass(eq=False)
+@dataclass(eq=False)
 class Listing:
     """A list of numbers of one kind, which is known from the first that is put in.
 
@@ -165,7 +166,7 @@ class Listing:
     guessed: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Method:
     """A bound method of a list."""
 
@@ -173,21 +174,21 @@ class Method:
     name: str
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Count:
     """The counter of `enumerate`: as long as anything."""
 
     start: str
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Static:
     """Any other constant."""
 
     value: Any
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Maybe:
     """What has a value only where `valid` (an i1) holds: the name is unbound elsewhere."""
 
@@ -195,7 +196,7 @@ class Maybe:
     valid: str
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Cut:
     """A slice object; parts are None or numbers."""
 
