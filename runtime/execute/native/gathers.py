@@ -105,6 +105,11 @@ class _Pick:
         """Visit what each group of indices picks, with the matching part of an array of the result."""
         e, a, depth = self.state.e, self.array, len(self.before)
         kept = [*self.before, *self.after]
+        number = {  # checked even where the arrays beside it are empty
+            k: times(e, checked_index(e, part, size), stride)
+            for k, (part, size, stride) in enumerate(self.indexed)
+            if isinstance(part, Num)
+        }
         own = [*other.strides[:depth], *other.strides[depth + len(self.shape) :]]
 
         def loops(indices: list[str]) -> None:
@@ -112,12 +117,12 @@ class _Pick:
                 counted(e, "0", self.shape[len(indices)], 1, lambda k: loops([*indices, k]))
                 return
             at = self.offset
-            for part, size, stride in self.indexed:
-                index = part
+            for k, (part, size, stride) in enumerate(self.indexed):
                 if isinstance(part, Arr):
                     index = load(e, part.element, located(e, part, indices))
-                assert isinstance(index, Num)
-                at = plus(e, at, times(e, checked_index(e, index, size), stride))
+                    at = plus(e, at, times(e, checked_index(e, index, size), stride))
+                else:
+                    at = plus(e, at, number[k])
             e.flush()
             there = "0"
             for i, stride in zip(indices, other.strides[depth:], strict=False):

@@ -48,6 +48,7 @@ GET: list[tuple[str, Callable[..., Any], tuple[Any, ...]]] = [
     ("columns", lambda x, i: x[:, i] + 0.0, (M, np.array([3, 0]))),
     ("sliced", lambda x, i: x[1:4, i] + 0.0, (M, np.array([3, 0]))),
     ("number and array", lambda x, i: x[2, i] + 0.0, (M, np.array([3, 0]))),
+    ("number too large, no others", lambda x, i: x[2, i] + 0.0, (M[:2].copy(), np.array([], int))),
     ("2d of indices", lambda x, i: x[i] + 0.0, (X, np.array([[0, 1], [5, -2]]))),
     ("small ints", lambda x, i: x[i] + 0.0, (X, I.astype(np.int8))),
     ("mask", lambda x, b: x[b] + 0.0, (X, B)),
