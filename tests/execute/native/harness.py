@@ -42,7 +42,7 @@ def _one_nan(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The array with one NaN for all: which one an operation on two of them gives is not laid down."""
     if x.dtype.kind not in "fc" or not np.isnan(x).any():
         return x
-    parts = np.array(x, ndmin=1)
+    parts = np.array(x, ndmin=1, order="C")
     numbers = parts.view(parts.real.dtype)
     numbers[np.isnan(numbers)] = np.nan
     return parts
@@ -56,8 +56,8 @@ def bits(x: Any) -> Any:
         return type(x).__name__, _one_nan(np.asarray(x)).tobytes()
     if isinstance(x, (tuple, list)):
         return type(x).__name__, tuple(map(bits, x))
-    if isinstance(x, float):
-        return "float", np.float64(x).tobytes()
+    if isinstance(x, (float, complex)):
+        return type(x).__name__, _one_nan(np.asarray(x)).tobytes()
     return type(x).__name__, x
 
 
