@@ -36,9 +36,12 @@ def sharing(count: int = THREADS) -> Iterator[pool.Pool]:
             words[name].value = value
 
 
+_FOR_GOOD = contextlib.ExitStack()
+
+
 def pytest_configure() -> None:
     """Before any module is compiled."""
-    sharing().__enter__()  # for good
+    _FOR_GOOD.enter_context(sharing())
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -25,8 +24,10 @@ from runtime.execute.native.floats import cast
 from runtime.execute.native.kinds import Scalar, Unlowered, numpy_scalar
 from runtime.execute.native.lines import (
     TILE,
+    about,
     begin,
     counted,
+    duration,
     element_at,
     inner_indices,
     kept,
@@ -47,8 +48,6 @@ from runtime.execute.native.values import UNKNOWN, Arr, Lazy, Num, Val, one
 CLIP: np.ufunc = getattr(np, "_core" if hasattr(np, "_core") else "core").umath.clip
 POWERS = {2: "square", 0.5: "sqrt", 1: "positive", -1: "reciprocal"}  # what `**` does for floats
 MAX_POWER = 64  # of integers, by multiplying
-INSTRUCTION, BYTE = 0.4, 0.02  # nanoseconds, of a vector's instruction and of what is read or written
-GUESS = 64  # elements along an axis whose size is not known
 KEEP_FROM = 3  # instructions per element from which on a line is kept rather than computed twice
 
 
@@ -420,7 +419,7 @@ def along(state: State, target: Arr, value: Lazy, outer: list[str], size: str) -
                 part.reserve(state)
         stored_line(state, target, value, outer, last, first, bool(rows))
 
-    each = duration(value, target) / max(about(target.dims[-1:]), 1)
+    each = duration(value, target.dtype) / max(about(target.dims[-1:]), 1)
     shares.share(state, "0", size, some, cost=each, grain=TILE)
 
 
@@ -449,23 +448,7 @@ def across(state: State, target: Arr, value: Lazy) -> None:
             counted(e, first, last, 1, lambda k: nested([k]))
 
     inner = about(target.dims[2 if pairs else 1 : -1])
-    shares.share(state, "0", total, some, cost=inner * duration(value, target))
-
-
-def duration(value: Lazy, target: Arr) -> float:
-    """About how many nanoseconds a line takes."""
-    moved = target.dtype.itemsize + sum(a.dtype.itemsize for a in value.leaves)
-    each = value.cost * INSTRUCTION / width(value, target.dtype)
-    total = about(target.dims[-1:]) * (each + moved * BYTE)
-    for part in value.parts:
-        source = getattr(part, "source", value)
-        total += about(source.dims[-1:]) * (source.cost + 4) * INSTRUCTION / width(source)
-    return total
-
-
-def about(dims: Sequence[str]) -> float:
-    """About how many elements there are."""
-    return math.prod(int(n) if n.isdigit() else GUESS for n in dims)
+    shares.share(state, "0", total, some, cost=inner * duration(value, target.dtype))
 
 
 def stored_line(

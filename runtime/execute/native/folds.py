@@ -13,7 +13,7 @@ import numpy as np
 
 from runtime.execute.native.arrays import memory
 from runtime.execute.native.kinds import Scalar, Unlowered
-from runtime.execute.native.lines import TILE, vector_bytes
+from runtime.execute.native.lines import TILE, minus, vector_bytes
 from runtime.execute.native.state import State
 from runtime.execute.native.ufunc_loops import caller, inner_loop
 
@@ -100,11 +100,13 @@ none2:
     return _define(state, function, "i64", body)
 
 
-def by_tiles(state: State, name: str, kind: Scalar, size: str, tile: Callable[[str, str], str]) -> str:
-    """The fold of `size` elements that `tile` computes, some at a time: it is given their first index and the
-    one after the last, and tells where they lie."""
+def by_tiles(
+    state: State, name: str, kind: Scalar, size: str, tile: Callable[[str, str], str], first: str = "0"
+) -> str:
+    """The fold of the elements from `first` up to `size`, which `tile` computes, some at a time: it is given
+    the first index and the one after the last, and tells where they lie."""
     if kind.kind == "f":
-        return state.e.effect(f"fadd {kind.llvm} {_pairwise_by_tiles(state, kind, size, tile)}, 0.0")
+        return state.e.effect(f"fadd {kind.llvm} {_pairwise_by_tiles(state, kind, size, tile, first)}, 0.0")
     e, held = state.e, memory(kind)
     how = _step(name, kind)
     start = _neutral(name, kind)
@@ -127,17 +129,19 @@ def by_tiles(state: State, name: str, kind: Scalar, size: str, tile: Callable[[s
         for text in _folding(how, new, old, found, held, "i1").splitlines():
             e.line(text.strip())
         e.line(f"store {held} {new}, ptr {cell}")
-        k.ways = [("0", before.label), (after, e.here.label)]
+        k.ways = [(first, before.label), (after, e.here.label)]
         e.jump(head)
     e.start(out)
     value = e.effect(f"load {held}, ptr {cell}")
     return e.effect(f"icmp ne i8 {value}, 0") if kind.kind == "b" else value
 
 
-def _pairwise_by_tiles(state: State, kind: Scalar, size: str, tile: Callable[[str, str], str]) -> str:
+def _pairwise_by_tiles(
+    state: State, kind: Scalar, size: str, tile: Callable[[str, str], str], start: str
+) -> str:
     """NumPy's pairwise sum, halved until a part fits a tile; `waiting` holds what is still to be added."""
     e, t = state.e, kind.llvm
-    name = _pairwise(state, kind)
+    name, span = _pairwise(state, kind), minus(state.e, size, start)
     sums, sizes, ready = e.slot(f"[64 x {t}]"), e.slot("[64 x i64]"), e.slot("[64 x i8]")
 
     def place(cells: str, llvm: str, level: str) -> str:
@@ -181,8 +185,8 @@ def _pairwise_by_tiles(state: State, kind: Scalar, size: str, tile: Callable[[st
     both = e.effect(f"fadd {t} {e.effect(f'load {t}, ptr {place(sums, t, lower)}')}, {total.name}")
     added = e.here.label
     e.jump(up)
-    count.ways = [(size, before.label), (half, halved), (rest, going)]
-    first.ways = [("0", before.label), (first.name, halved), (stop, going)]
+    count.ways = [(span, before.label), (half, halved), (rest, going)]
+    first.ways = [(start, before.label), (first.name, halved), (stop, going)]
     level.ways = [("0", before.label), (deeper, halved), (height.name, going)]
     total.ways, height.ways = [(found, ended), (both, added)], [(level.name, ended), (lower, added)]
     e.start(out)

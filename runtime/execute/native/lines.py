@@ -19,7 +19,7 @@ from runtime.execute.native import host
 from runtime.execute.native.arrays import create, load, memory, plus, times
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.kinds import Scalar, Unlowered
-from runtime.execute.native.shares import own_memory
+from runtime.execute.native.shares import own_memory, share
 from runtime.execute.native.state import State
 from runtime.execute.native.ufunc_loops import call_loop
 from runtime.execute.native.values import Arr, Lazy, Num, Part, one
@@ -28,6 +28,8 @@ LONG = 64  # elements of a line from which on it is worth beginning where vector
 TILE = 512  # elements that a ufunc's own loop works on at once
 ON_STACK = 1 << 14  # bytes of a row that may lie on the stack
 STACK = 1 << 18  # and of all rows and tiles together
+INSTRUCTION, BYTE = 0.4, 0.02  # nanoseconds of a vector's instruction, and for what is read or written
+GUESS = 64  # elements along an axis whose size is not known
 Element = Callable[[Sequence[str]], Num]
 Put = Callable[[list[str], Num], None]
 
@@ -310,6 +312,21 @@ def width(value: Lazy, *others: np.dtype[Any]) -> int:
     return vector_bytes() // max([*sizes, *(p.itemsize for p in value.parts)])
 
 
+def duration(value: Lazy, *others: np.dtype[Any]) -> float:
+    """About how many nanoseconds a line takes."""
+    moved = sum(d.itemsize for d in others) + sum(a.dtype.itemsize for a in value.leaves)
+    total = about(value.dims[-1:]) * (value.cost * INSTRUCTION / width(value, *others) + moved * BYTE)
+    for part in value.parts:
+        source = getattr(part, "source", value)
+        total += about(source.dims[-1:]) * (source.cost + 4) * INSTRUCTION / width(source)
+    return total
+
+
+def about(dims: Sequence[str]) -> float:
+    """About how many elements there are."""
+    return math.prod(int(n) if n.isdigit() else GUESS for n in dims)
+
+
 # ---------------------------------------------------------------------------------------------- parts
 def merged_parts(values: Sequence[Lazy]) -> tuple[Part, ...]:
     """The parts of several lazy arrays, each once, what is needed first in front."""
@@ -337,6 +354,8 @@ class Room:
         e, bytes_each = state.e, self.kind.dtype.itemsize
         if self.home is e.prologue:
             return
+        if e.part is not None:
+            e.part.after.append(functools.partial(self.__dict__.update, home=self.home, at=self.at))
         self.home = e.prologue
         total = int(self.size) * bytes_each if self.size.isdigit() else STACK + 1
         if total <= ON_STACK and e.stacked + total <= STACK:
@@ -392,7 +411,14 @@ class Kept:
         def put(indices: list[str], x: Num) -> None:
             untagged(e, lambda: put_at(e, row, indices[-1:], x))
 
-        line(state, self.source, own, size, put, width(self.source), ready=True)
+        def some(first: str, last: str) -> None:
+            for part in self.source.parts:
+                if not part.row:
+                    part.reserve(state)
+            line(state, self.source, own, last, put, width(self.source), start=first, ready=True)
+
+        each = duration(self.source) / max(about((size,)), 1)
+        share(state, "0", size, some, cost=each, grain=TILE)
 
     def element(self, e: Emitter, indices: Sequence[str]) -> Num:
         """An element that was kept."""

@@ -1,6 +1,6 @@
 """The pool of threads, loaded: where machine code finds it, and what becomes of it in a forked process.
 
-In: nothing.  Out: `address`, of the function that shares a loop.  What always holds: the code and the words
+In: nothing.  Out: `address` of its functions.  What always holds: the code and the words
 of the pool stay where they are until the process is gone, since its threads, of which Python knows nothing,
 may look at them at any time; a forked process begins without helpers and starts its own.
 """
@@ -59,6 +59,6 @@ def pool() -> Pool:
     return made
 
 
-def address() -> int:
-    """Where the function is that shares a loop."""
-    return pool().image.address("share")
+def address(function: str) -> int:
+    """Where a function of the pool is: "share", or "pause" for parts that may take long."""
+    return pool().image.address(function)

@@ -1,7 +1,8 @@
 """The pool of threads as LLVM IR: parts of a loop are handed out one by one, and those that are done counted.
 
 In: calls of `@share(function, context, from, to, grain, work, locked)` by a thread that holds Python's lock.
-Out: the `or` of what the function gave for the parts.  What always holds:
+Out: the `or` of what the function gave for the parts: 1 to leave to the plan, 2 if a signal handler raised.
+What always holds:
 
 - The caller waits for parts, never for threads: it takes parts itself until none is left, so it can finish
   alone whatever the helpers do, and one that wakes up late finds nothing to take.
@@ -12,6 +13,8 @@ Out: the `or` of what the function gave for the parts.  What always holds:
 - Whoever finds the pool busy works alone, and so does a loop inside a loop.
 - What floating point operations flag belongs to a thread: a helper begins without, and hands on what a part
   flagged, from bit 8 of its result on.  Modes of rounding are those of the caller.
+- Parts that may take long (locked) call `@pause(seat)` now and then: the caller lets other threads of Python
+  run and signals be handled, a helper learns whether the job has become useless.
 """
 
 from __future__ import annotations
@@ -27,11 +30,14 @@ LEAST = 5_000  # nanoseconds of a part
 PARTS = 8  # for each thread: not all are equally fast
 SPINS = 2_000  # looks for a job before a helper goes to sleep: about 50 us
 PATIENCE = 1_000  # looks at what is done before the caller goes to sleep
+OFTEN = 127  # of so many looks one lets others on the same processor run: it may be those waited for
 STACK = 1 << 21  # bytes of a helper's stack
 SEAT, LEFT, SEATS = 1 << 20, (1 << 20) - 1, (1 << 12) - 1
 _FUTEX, _WAIT, _WAKE = 202, 128, 129  # the system call, and its operations within a process
 _OWN_SIGNALS = (4, 7, 8, 11)  # SIGILL, SIGBUS, SIGFPE, SIGSEGV belong to the thread that does it
 _SET_MASK, _DETACHED = 2, 1
+_ALONE = -1  # the seat of a caller that shares nothing
+_NAP = 5_000_000  # nanoseconds after which a caller that waits looks at what else goes on
 
 _DECLARATIONS = """
 @job = global i64 0, align 64
@@ -53,8 +59,10 @@ _DECLARATIONS = """
 @cold = global i64 COLD
 @least = global i64 LEAST
 @asked = internal global i64 0
+@nap = internal constant { i64, i64 } { i64 0, i64 NAP }
 @autograph_threads = external global i32
 declare i64 @syscall(i64, ...)
+declare i32 @sched_yield()
 declare i32 @pthread_create(ptr, ptr, ptr, ptr)
 declare i32 @pthread_attr_init(ptr)
 declare i32 @pthread_attr_setstacksize(ptr, i64)
@@ -67,6 +75,7 @@ declare i32 @autograph_feclearexcept(i32)
 declare i32 @autograph_fetestexcept(i32)
 declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
+declare i32 @PyErr_CheckSignals()
 declare void @llvm.x86.sse2.pause()
 declare void @llvm.x86.sse.stmxcsr(ptr)
 declare void @llvm.x86.sse.ldmxcsr(ptr)
@@ -119,6 +128,46 @@ end:
 }
 """
 
+_PAUSE = """
+define internal void @spin(i32 %k) nounwind {
+  call void @llvm.x86.sse2.pause()
+  %low = and i32 %k, OFTEN
+  %due = icmp eq i32 %low, 0
+  br i1 %due, label %yield, label %end
+yield:
+  call i32 @sched_yield()
+  br label %end
+end:
+  ret void
+}
+define internal i32 @breathe() noinline nounwind {
+  %state = call ptr @PyEval_SaveThread()
+  call void @PyEval_RestoreThread(ptr %state)
+  %failed = call i32 @PyErr_CheckSignals()
+  %raised = icmp ne i32 %failed, 0
+  %found = select i1 %raised, i32 2, i32 0
+  ret i32 %found
+}
+define i32 @pause(i64 %seat) noinline nounwind {
+start:
+  %calling = icmp sle i64 %seat, 0
+  br i1 %calling, label %look, label %ask
+look:
+  %found = call i32 @breathe()
+  %alone = icmp slt i64 %seat, 0
+  br i1 %alone, label %end, label %tell
+end:
+  ret i32 %found
+tell:
+  %r1 = atomicrmw or ptr @status, i32 %found seq_cst
+  br label %ask
+ask:
+  %now = load atomic i32, ptr @status seq_cst, align 4
+  %left = and i32 %now, 255
+  ret i32 %left
+}
+"""
+
 _HELPER = """
 define internal ptr @helper(ptr %unused) nounwind {
 start:
@@ -136,7 +185,7 @@ look:
   %known = icmp eq i32 %epoch, %seen
   br i1 %known, label %pause, label %new
 pause:
-  call void @llvm.x86.sse2.pause()
+  call void @spin(i32 %k)
   %k1 = add i32 %k, 1
   %on = icmp ult i32 %k1, SPINS
   br i1 %on, label %look, label %sleep
@@ -280,11 +329,11 @@ ask:
 alone:
   br i1 %free, label %release, label %direct
 direct:
-  %found1 = call i32 %f(ptr %context, i64 %from, i64 %to, i64 0)
+  %found1 = call i32 %f(ptr %context, i64 %from, i64 %to, i64 ALONE)
   ret i32 %found1
 release:
   %state1 = call ptr @PyEval_SaveThread()
-  %found2 = call i32 %f(ptr %context, i64 %from, i64 %to, i64 0)
+  %found2 = call i32 %f(ptr %context, i64 %from, i64 %to, i64 ALONE)
   call void @PyEval_RestoreThread(ptr %state1)
   ret i32 %found2
 ready:
@@ -305,7 +354,7 @@ let:
   br label %publish
 publish:
   %state = phi ptr [ null, %grown ], [ %state2, %let ]
-  %found = call i32 @shared(ptr %f, ptr %context, i64 %from, i64 %to, i64 %step, i32 %wanted)
+  %found = call i32 @shared(ptr %f, ptr %context, i64 %from, i64 %to, i64 %step, i32 %wanted, i1 %locked)
   br i1 %free, label %lock, label %end
 lock:
   call void @PyEval_RestoreThread(ptr %state)
@@ -316,8 +365,8 @@ end:
 """
 
 _SHARED = """
-define internal i32 @shared(ptr %f, ptr %context, i64 %from, i64 %to, i64 %step, i32 %seats)
-                           noinline nounwind {
+define internal i32 @shared(ptr %f, ptr %context, i64 %from, i64 %to, i64 %step, i32 %seats,
+                            i1 %locked) noinline nounwind {
 start:
   %cell = alloca i32, align 4
   %epoch_at = getelementptr i8, ptr @job, i64 4
@@ -379,19 +428,23 @@ wait:
   %all = icmp eq i32 %d, %count32
   br i1 %all, label %end, label %pause
 pause:
-  call void @llvm.x86.sse2.pause()
+  call void @spin(i32 %k)
   %k1 = add i32 %k, 1
   %on = icmp ult i32 %k1, PATIENCE
   br i1 %on, label %wait, label %tired
 tired:
   store atomic i32 1, ptr @waiting seq_cst, align 4
+  %time = select i1 %locked, ptr @nap, ptr null
   br label %rest
 rest:
   %d2 = load atomic i32, ptr @done seq_cst, align 4
   %all2 = icmp eq i32 %d2, %count32
   br i1 %all2, label %rested, label %sleep
 sleep:
-  %r2 = call i64 (i64, ...) @syscall(i64 FUTEX, ptr @done, i64 WAIT, i32 %d2, ptr null, ptr null, i64 0)
+  %r2 = call i64 (i64, ...) @syscall(i64 FUTEX, ptr @done, i64 WAIT, i32 %d2, ptr %time, ptr null, i64 0)
+  br i1 %locked, label %breathe, label %rest
+breathe:
+  %r3 = call i32 @pause(i64 0)
   br label %rest
 rested:
   store atomic i32 0, ptr @waiting seq_cst, align 4
@@ -411,9 +464,9 @@ def text() -> str:
         "OWN_SIGNALS": signals, "FLAGS": FLAGS, "FUTEX": _FUTEX, "WAIT": _WAIT, "WAKE": _WAKE, "SPINS": SPINS,
         "LEFT": LEFT, "SEATS": SEATS, "BOTH": SEAT + 1, "SET_MASK": _SET_MASK, "DETACHED": _DETACHED,
         "STACK": STACK, "RELEASE": RELEASE, "HOT": HOT, "COLD": COLD, "PARTS": PARTS, "LEAST": LEAST,
-        "SOON": SOON, "PATIENCE": PATIENCE, "CONTROL": ~63,
+        "SOON": SOON, "PATIENCE": PATIENCE, "OFTEN": OFTEN, "CONTROL": ~63, "ALONE": _ALONE, "NAP": _NAP,
     }  # fmt: skip
-    whole = "".join((_DECLARATIONS, _PART, _HELPER, _GROW, _SHARED, _SHARE))
+    whole = "".join((_DECLARATIONS, _PART, _PAUSE, _HELPER, _GROW, _SHARED, _SHARE))
     for word, value in words.items():
         whole = re.sub(rf"\b{word}\b", str(value), whole)
     return whole

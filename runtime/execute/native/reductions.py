@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.execute.native import element_ops, folds
+from runtime.execute.native import element_ops, totals
 from runtime.execute.native.arrays import create, dense, times
 from runtime.execute.native.elementwise import (
     apply,
@@ -34,8 +34,10 @@ from runtime.execute.native.lines import (
     TILE,
     Kept,
     Room,
+    about,
     begin,
     counted,
+    duration,
     inner_indices,
     line,
     located,
@@ -46,11 +48,13 @@ from runtime.execute.native.lines import (
     vectors,
     width,
 )
+from runtime.execute.native.shares import share
 from runtime.execute.native.state import State
 from runtime.execute.native.values import Arr, Lazy, Num, Static, Tup, Val, one
 
 BOOL, LONG, ULONG, BYTE = (numpy_scalar(np.dtype(t)) for t in (np.bool_, np.int64, np.uint64, np.uint8))
 SHORT = 2048  # elements of a line that is kept in memory as a whole to be added up
+COLUMNS = 256  # elements of lines that are added up that one thread takes at least
 EXACT_SINGLE = 1 << 24
 EXACT_MEAN = 1 << 21
 OPTIONS = {"axis", "keepdims", "dtype", "ddof", "correction"}
@@ -264,9 +268,10 @@ class Reduced:
         e = state.e
         if self.tile is not None:
             tile = functools.partial(self.tiled, state, outer)
-            self.value = self.finish(
-                folds.by_tiles(state, self.name, self.source.kind, self.source.dims[-1], tile)
-            )
+            size = self.source.dims[-1]
+            each = duration(self.source) / max(about((size,)), 1)
+            found = totals.by_tiles(state, self.name, self.source.kind, size, tile, self.again(state), each)
+            self.value = self.finish(found)
             return
         if self.row_of is None:
             at = located(e, self.source.leaves[0], [*inner_indices(self.source, outer), "0"])
@@ -274,7 +279,19 @@ class Reduced:
             if self.own:
                 self.row_of.prepare(state, outer, start, stop)
             at = self.row_of.room.at
-        self.value = self.finish(folds.fold(state, self.name, self.source.kind, at, self.source.dims[-1]))
+        self.value = self.finish(totals.fold(state, self.name, self.source.kind, at, self.source.dims[-1]))
+
+    def again(self, state: State) -> Callable[[], None]:
+        """What finds room for tiles for another thread as well; lines that are kept stay where they are."""
+
+        def reserve() -> None:
+            assert self.tile is not None
+            self.tile.reserve(state)
+            for part in self.source.parts:
+                if not part.row:
+                    part.reserve(state)
+
+        return reserve
 
     def tiled(self, state: State, outer: Sequence[str], start: str, stop: str) -> str:
         """The address of the line's elements from start to stop, which are computed."""
@@ -401,11 +418,9 @@ def _across(state: State, name: str, x: Lazy, axis: int, keep: bool, freedom: in
     if not keep:
         strides = (*out.strides[:axis], "0", *out.strides[axis:])
         target = Arr(out.dtype, out.data, (*x.dims[:axis], "1", *x.dims[axis + 1 :]), strides)
-    for part in x.parts:
-        part.reserve(state)
     begin(e)
     watching, e.watch = e.watch, False
-    _accumulate(state, name, x, axis, target, [])
+    _accumulate(state, name, x, axis, target)
     e.watch = watching
     e.version += 1
     return out
@@ -423,38 +438,50 @@ def _first_across(state: State, name: str, x: Lazy, axis: int, keep: bool) -> Ar
     return _stored(state, _by_lines(state, name, lines, 0), dims[:-1], 0)
 
 
-def _accumulate(state: State, name: str, x: Lazy, axis: int, target: Arr, outer: list[str]) -> None:
-    """Loops: axes before, then the axis itself, then the lines."""
-    e = state.e
-    if len(outer) < axis:
-        counted(
-            e, "0", x.dims[len(outer)], 1, lambda k: _accumulate(state, name, x, axis, target, [*outer, k])
-        )
-        return
+def _accumulate(state: State, name: str, x: Lazy, axis: int, target: Arr) -> None:
+    """Loops: axes before, then the axis itself, then the lines.  Threads share the first axis, or where that
+    is the one that is reduced, the second: one part has nothing to do with another."""
+    e, size, last = state.e, x.dims[axis], len(x.dims) - 1
     step = element_ops.lowered(e, STEP[name], x.kind, x.kind, 2)
     assert step is not None
-    old = as_lazy(e, target)
+    old, shared = as_lazy(e, target), 0 if axis else 1
 
-    def each_line(indices: list[str], first: bool) -> None:
-        if len(indices) < len(x.dims) - 1:
-            counted(e, "0", x.dims[len(indices)], 1, lambda k: each_line([*indices, k], first))
-            return
+    def put(first: bool, at: list[str], value: Num) -> None:
+        place = [*at[:axis], "0", *at[axis + 1 :]]
+        if not first:
+            value = one(x.kind, step(old.element(place), value))
+        elif name in ("sum", "prod"):
+            value = one(x.kind, step(_neutral(e, name, x.kind), value))
+        put_at(e, target, place, value)
 
-        def put(at: list[str], value: Num) -> None:
-            place = [*at[:axis], "0", *at[axis + 1 :]]
-            if not first:
-                value = one(x.kind, step(old.element(place), value))
-            elif name in ("sum", "prod"):
-                value = one(x.kind, step(_neutral(e, name, x.kind), value))
-            put_at(e, target, place, value)
+    def inner(indices: list[str], first: bool, part: tuple[str, str]) -> None:
+        start, stop = part if len(indices) == shared else ("0", x.dims[len(indices)])
+        if len(indices) == last:
+            line(state, x, indices, stop, functools.partial(put, first), width(x), start=start)
+        else:
+            counted(e, start, stop, 1, lambda k: inner([*indices, k], first, part))
 
-        line(state, x, indices, x.dims[-1], put, width(x))
+    def outer(indices: list[str], part: tuple[str, str]) -> None:
+        if len(indices) < axis:
+            start, stop = ("0", x.dims[len(indices)]) if indices else part
+            counted(e, start, stop, 1, lambda k: outer([*indices, k], part))
+        else:
+            inner([*indices, "0"], True, part)
+            counted(e, "1", size, 1, lambda k: inner([*indices, k], False, part))
 
-    size = x.dims[axis]
+    def some(first: str, stop: str) -> None:
+        for part in x.parts:
+            part.reserve(state)
+        outer([], (first, stop))
+
     if name in ("sum", "prod", "any", "all") and not (size.isdigit() and int(size) > 0):
         e.bail_if(e.op(f"icmp eq i64 {size}, 0"))
-    each_line([*outer, "0"], True)
-    counted(e, "1", size, 1, lambda k: each_line([*outer, k], False))
+    if shared == last and row_parts(x):  # columns would each need whole lines
+        some("0", x.dims[last])
+        return
+    each = duration(x, target.dtype) * about(x.dims[:-1]) / max(about((x.dims[shared],)), 1)
+    columns = TILE if x.parts else COLUMNS
+    share(state, "0", x.dims[shared], some, cost=each, grain=columns if shared == last else 1)
 
 
 def _neutral(e: Emitter, name: str, kind: Scalar) -> Num:

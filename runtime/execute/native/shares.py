@@ -34,15 +34,16 @@ class Serial(Exception):
 
 
 def share(
-    state: State, start: str, stop: str, body: Body, *, cost: float, grain: int = 1, locked: bool = False
-) -> None:
+    state: State, start: str, stop: str, body: Body, *, cost: float = 0, work: str = "", grain: int = 1,
+    locked: bool = False,
+) -> None:  # fmt: skip
     """`body(first, last)` for all of start..stop, by several threads where that pays.
 
-    cost: about how many nanoseconds each takes.  grain: parts are multiples of it.  locked: whether the parts
-    let other threads of Python's run themselves, now and then.
+    cost: about how many nanoseconds each takes; or work: all of it.  grain: parts are multiples of it.
+    locked: whether the parts let other threads of Python's run themselves, now and then.
     """
     e = state.e
-    work = _work(e, start, stop, cost)
+    work = work or _work(e, start, stop, cost)
     small = work.isdigit() and int(work) < pool_ir.HOT
     if small or e.part is not None or e.lanes != 1 or e.when != TRUE:
         body(start, stop)
@@ -59,7 +60,7 @@ def share(
     context = e.slot(f"{{ {types} }}")
     for k, (value, llvm) in enumerate(captured):
         e.line(f"store {llvm} {value}, ptr {_field(e, types, context, k)}")
-    function = state.address("share", pool.address())
+    function = state.address("share", pool.address("share"))
     status = e.effect(
         f"call i32 {function}(ptr @{name}, ptr {context}, i64 {start}, i64 {stop}, i64 {grain}, i64 {work},"
         f" i1 {str(locked).lower()})"
@@ -70,6 +71,23 @@ def share(
         before = e.effect("load i32, ptr %raised")
         e.line(f"store i32 {e.effect(f'or i32 {before}, {flags}')}, ptr %raised")
     e.bail_if(e.effect(f"trunc i32 {status} to i1"))
+    if locked:
+        following = e.block("go")
+        raised = e.effect(f"trunc i32 {e.effect(f'lshr i32 {status}, 1')} to i1")
+        e.line(f"br i1 {raised}, label %interrupted, label %{following.label}, !prof !0")
+        e.here.closed = True
+        e.start(following)
+
+
+def pause(state: State) -> None:
+    """In a part that may take long: see whether it is still wanted, and let others run."""
+    e = state.e
+    code = e.effect(f"call i32 {state.address('pause', pool.address('pause'))}(i64 %seat)")
+    following = e.block("go")
+    e.line(f"store i32 {code}, ptr %left")
+    e.line(f"br i1 {e.effect(f'icmp ne i32 {code}, 0')}, label %leave, label %{following.label}, !prof !0")
+    e.here.closed = True
+    e.start(following)
 
 
 def own_memory(state: State, size: str, itemsize: int, make: Callable[[str], str]) -> str:
@@ -83,7 +101,9 @@ def own_memory(state: State, size: str, itemsize: int, make: Callable[[str], str
         each = e.op(f"mul i64 {lines}, 64")
         base = make(e.effect(f"mul i64 {e.effect(f'zext i32 {places} to i64')}, {each}"))
     bytes_each = e.op(f"mul i64 {each}, {itemsize}")
-    return e.op(f"getelementptr i8, ptr {base}, i64 {e.op(f'mul i64 %seat, {bytes_each}')}")
+    e.declare("declare i64 @llvm.smax.i64(i64, i64)")
+    seat = e.op("call i64 @llvm.smax.i64(i64 %seat, i64 0)")
+    return e.op(f"getelementptr i8, ptr {base}, i64 {e.op(f'mul i64 {seat}, {bytes_each}')}")
 
 
 def _work(e: Emitter, start: str, stop: str, cost: float) -> str:
@@ -105,6 +125,7 @@ class Part:
 
     def __init__(self, e: Emitter) -> None:
         self.e, self.first = e, Block("start")
+        self.after: list[Callable[[], None]] = []  # what makes things be as they were
         self.other: tuple[Any, ...] = ([self.first], self.first, [], {}, {}, FALSE, 0)
 
     def swap(self) -> None:
@@ -123,6 +144,8 @@ class Part:
         finally:
             self.swap()
             self.e.part = None
+            for undo in reversed(self.after):
+                undo()
 
     @contextlib.contextmanager
     def outside(self) -> Iterator[None]:
@@ -147,17 +170,19 @@ def _part(state: State, body: Body) -> tuple[str, list[tuple[str, str]]]:
         e.end(f"ret i32 {e.effect(f'shl i32 {flags}, 8')}")
         e.start(Block("bail"))
         e.end("ret i32 1")
+        e.start(Block("leave"))
+        e.end(f"ret i32 {e.effect('load i32, ptr %left')}")
         blocks, prologue = e.blocks, e.prologue
     lines = [*prologue, *(x for b in blocks for p in b.phis for x in p.text().splitlines())]
     lines += [x for b in blocks for x in b.lines]
     if any(map(_PYTHON.search, lines)):
         raise Serial
-    own = {"%first", "%last", "%seat", "%context", "%raised", *(f"%{b.label}" for b in blocks)}
+    own = {"%first", "%last", "%seat", "%context", "%raised", "%left", *(f"%{b.label}" for b in blocks)}
     own |= {found[1] for found in map(_SET.match, lines) if found}
     wanted = dict.fromkeys(x for line in lines for x in _NAME.findall(line) if x not in own)
     captured = list(zip(wanted, _types(e, wanted), strict=True))
     types = ", ".join(llvm for _, llvm in captured)
-    head = ["  %raised = alloca i32, align 4", "  store i32 0, ptr %raised"]
+    head = [f"  %{cell} = alloca i32, align 4\n  store i32 0, ptr %{cell}" for cell in ("raised", "left")]
     for k, (value, llvm) in enumerate(captured):
         head.append(f"  %at.{k} = getelementptr {{ {types} }}, ptr %context, i32 0, i32 {k}")
         head.append(f"  {value} = load {llvm}, ptr %at.{k}")

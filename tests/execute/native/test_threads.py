@@ -95,6 +95,45 @@ def test_reductions_of_rows(name: str) -> None:
     same(lambda x: function(x * 1.5, axis=1), numbers(57, 1203))
 
 
+@pytest.mark.parametrize("name", ["sum", "max", "min", "mean", "std", "any", "all", "prod"])
+@pytest.mark.parametrize("size", [65_536, 65_543, 100_001])
+def test_whole_arrays(name: str, size: int) -> None:
+    function = getattr(np, name)
+    for dtype in (np.float64, np.float32, np.int32):
+        same(lambda x: (function(x), function(x * 3)), numbers(size, dtype=dtype))
+
+
+@pytest.mark.parametrize("special", [0.0, -0.0, np.nan])
+def test_extremes_that_depend_on_the_order(special: float) -> None:
+    x = -np.abs(numbers(70_001)) - 1.0
+    x[[5, 40_000, 69_999]] = special, -special, special
+    same(lambda x: (np.max(x), np.min(-x), np.max(x * 2.0)), x)
+
+
+def test_whole_arrays_of_any_size() -> None:
+    with settings.override(executor="native", compile="now"):
+        spec = [ag.TensorSpec((None,), np.float64)]
+        several = lambda x: (np.sum(x), np.sum(x * x), np.max(x), np.any(x > 9.0))
+        f = ag.function(several, input_signature=spec)
+        for size in (1, 7, 1000, 65_535, 65_536, 70_001):
+            x = numbers(size)
+            for count in COUNTS:
+                ag.set_num_threads(count)
+                assert f(x) == several(x)
+
+
+@pytest.mark.parametrize("shape", [(50, 1031), (3, 700, 5), (31, 7, 300), (700, 3), (4, 3, 2, 301)])
+@pytest.mark.parametrize("name", ["sum", "max", "mean", "var", "any"])
+def test_reductions_across_rows(shape: tuple[int, ...], name: str) -> None:
+    function, middle = getattr(np, name), len(shape) - 2
+    same(lambda x: function(x, axis=middle), numbers(*shape), jobs=0)
+    same(lambda x: function(np.arctan(x), axis=0), numbers(*shape), jobs=shape != (700, 3))
+
+
+def test_softmax_of_a_line() -> None:
+    same(lambda x: (x - x.max()) / np.sum((x - x.max()) ** 2), numbers(70_001))
+
+
 def test_inner_loops_of_numpy() -> None:
     same(lambda x: np.arctan2(np.cbrt(x), np.sinh(x)) + x, numbers(10_007))
     same(lambda x: np.floor_divide(x, 7) + np.gcd(x, 6), numbers(4001, dtype=np.int64))
