@@ -66,6 +66,7 @@ if TYPE_CHECKING:
         RetraceWarning,
         SignatureError,
         SourceNotFound,
+        StructureError,
         TensorArray,
         TensorBoolError,
         TensorSpec,
@@ -114,7 +115,7 @@ else:
                 "ConversionRefused DeviceError ExportError GeneratorError GradientError "
                 "GraphError GuardError LeakedTensorError NewTraceError "
                 "PolymorphicFunction RetraceWarning SignatureError SourceNotFound "
-                "TensorArray TensorBoolError TensorSpec TraceError Untraceable Variable "
+                "StructureError TensorArray TensorBoolError TensorSpec TraceError Untraceable Variable "
                 "VariableError cond executing_eagerly for_loop get_num_threads init_scope map_fn "
                 "no_new_traces py_function run_functions_eagerly scan set_num_threads settings "
                 "switch_case try_ unroll while_loop with_"
@@ -144,6 +145,7 @@ __all__ = [
     "RetraceWarning",
     "SignatureError",
     "SourceNotFound",
+    "StructureError",
     "TensorArray",
     "TensorBoolError",
     "TensorSpec",

@@ -93,6 +93,10 @@ class ConcreteValueError(TraceError, TypeError):
     """Code that was not converted needs the concrete value of a traced one (int(), index, np.asarray)."""
 
 
+class StructureError(TraceError, TypeError, ValueError):
+    """A function given to `cond`, a loop or `scan` takes or returns other values than it must."""
+
+
 class LeakedTensorError(TraceError):
     """A traced value was used after the trace it belongs to had ended, or in another trace."""
 

@@ -16,9 +16,10 @@ from runtime.ir.calls import size
 from runtime.ir.graph import Graph, Node
 from runtime.pyops import catches
 from runtime.trace import guarded, hints, items, regions
+from runtime.trace.byhand import opened
 from runtime.trace.core import Trace, active, suspended
 from runtime.trace.pending import Pending, taken
-from runtime.trace.regions import as_carry
+from runtime.trace.structures import as_carry, as_values, wrong_call
 from runtime.trace.unrolled import Unrolled
 from runtime.trace.values import Object, Tensor, Traced, known_class
 from runtime.trace.variables import value_of
@@ -41,9 +42,20 @@ def cond(
     11
     """
     trace = active()
+    if type(operands) is not tuple:
+        operands = as_values("cond", "operands", opened(operands))
     known = bool(pred) if trace is None else trace.protocol.truth(pred)
     if trace is None or known is not None:
-        return true_fn(*operands) if known else false_fn(*operands)
+        chosen = true_fn if known else false_fn
+        try:
+            return chosen(*operands)
+        except TypeError as error:
+            problem = wrong_call(
+                error, "cond", {f"{'true' if known else 'false'} function": (chosen, len(operands))}
+            )
+            if problem is None:
+                raise
+            raise problem from None
     names = hints.names_stored(trace.generated_frame()) or hints.names_kept(true_fn, false_fn)
     mark = trace.mark()
     try:
@@ -74,10 +86,18 @@ def while_loop(
     """
     check_stretch(checkpoint_every)
     trace = active()
+    if type(carry) is not tuple:
+        carry = as_values("while_loop", "carry", opened(carry))
     count = len(carry)
     if trace is None:
-        while test_fn(*carry):
-            carry = as_carry(body_fn(*carry), count)
+        try:
+            while test_fn(*carry):
+                carry = as_carry(body_fn(*carry), count, body_fn, carry)
+        except TypeError as error:
+            problem = wrong_call(error, "while_loop", {"test": (test_fn, count), "body": (body_fn, count)})
+            if problem is None:
+                raise
+            raise problem from None
         return carry[0] if count == 1 else carry
     mark = trace.mark()
     try:
@@ -123,7 +143,7 @@ def _traced_while(
         if trips >= _limit(trace, mark) or not trace.free_trips:
             trace.rollback(mark)
             return regions.staged_while(trace, test_fn, body_fn, first)
-        carry = as_carry(body_fn(*carry), len(carry))
+        carry = as_carry(body_fn(*carry), len(carry), body_fn, carry)
         trips += 1
         trace.free_trips = max(trace.free_trips - 1, 0)
 
@@ -151,12 +171,21 @@ def for_loop(
     """
     check_stretch(checkpoint_every)
     trace = active()
+    if type(carry) is not tuple:
+        carry = as_values("for_loop", "carry", opened(carry))
     count = len(carry)
     if trace is None:
-        for item in iterable:
-            carry = as_carry(body_fn(item, *carry), count)
-            if test_fn is not None and not test_fn(*carry):
-                break
+        try:
+            for item in iterable:
+                carry = as_carry(body_fn(item, *carry), count, body_fn, carry)
+                if test_fn is not None and not test_fn(*carry):
+                    break
+        except TypeError as error:
+            functions = {"body": (body_fn, count + 1), "test": (test_fn or (lambda *_: True), count)}
+            problem = wrong_call(error, "for_loop", functions, iterable)
+            if problem is None:
+                raise
+            raise problem from None
         return carry[0] if count == 1 else carry
     mark = trace.mark()
     try:
@@ -212,7 +241,7 @@ def _at_once(
         raise _Stage
     with trace.heap.watched() as log:
         for item in found:
-            carry = as_carry(body_fn(item, *carry), len(carry))
+            carry = as_carry(body_fn(item, *carry), len(carry), body_fn, carry)
             if waiting.disturbed(trace, log):
                 raise _Stage
             answer = True if test_fn is None else trace.protocol.truth(test_fn(*carry))
@@ -262,7 +291,7 @@ def _unrolled(
             raise _Stage
         if at >= len(found):
             return carry
-        carry = as_carry(body_fn(found[at], *carry), len(carry))
+        carry = as_carry(body_fn(found[at], *carry), len(carry), body_fn, carry)
         at += 1
         if most is not None:
             recorded += sum(map(_weight, trace.builder.nodes[start:]))

@@ -11,6 +11,7 @@ from typing import Any
 
 from runtime import tree
 from runtime.elements import stack_rows
+from runtime.errors import StructureError
 from runtime.functional import cond, for_loop
 from runtime.trace.byhand import (
     apply,
@@ -25,7 +26,15 @@ from runtime.trace.byhand import (
     types_of,
 )
 from runtime.trace.core import active
-from runtime.types import Type
+from runtime.trace.structures import (
+    as_values,
+    check_index,
+    nothing_to_go_through,
+    wrong_lengths,
+    wrong_pair,
+    wrong_trips,
+)
+from runtime.types import ArrayType, NumberType, Type, WeakType, type_of
 
 
 def switch_case(
@@ -46,6 +55,9 @@ def switch_case(
     if not isinstance(given, (list, tuple)):
         raise TypeError("the branches of switch_case are a list or tuple of functions")
     branches = tuple(given)
+    if type(operands) is not tuple:
+        operands = as_values("switch_case", "operands", opened(operands))
+    check_index(index)
 
     def outside() -> Any:
         if default is not None:
@@ -76,12 +88,12 @@ def scan(f: Callable[..., Any], init: Any, xs: Any, reverse: bool = False) -> tu
     (np.int64(6), array([0, 1, 3]))
     """
     leaves, structure = leaves_of(xs)
-    count = length(leaves)
+    count = length(leaves, paths_of(xs))
     rows, made = new_list(), _Made()
 
     def body(i: Any, *carry: Any) -> Any:
         item = closed(tree.unflatten(structure, [leaf[i] for leaf in leaves]))
-        after, y = _pair(apply(f, carry[0], item))
+        after, y = _pair(f, apply(f, carry[0], item))
         rows.append(made.row(y))
         return after
 
@@ -96,7 +108,7 @@ def map_fn(f: Callable[..., Any], xs: Any) -> Any:
     array([2, 4])
     """
     leaves, structure = leaves_of(xs)
-    count = length(leaves)
+    count = length(leaves, paths_of(xs))
     rows, made = new_list(), _Made()
 
     def body(i: Any) -> None:
@@ -104,6 +116,11 @@ def map_fn(f: Callable[..., Any], xs: Any) -> Any:
 
     loop(_trips(count, False), body)
     return made.stack(rows, count, False)
+
+
+def paths_of(xs: Any) -> list[str]:
+    """What the arrays of a tree are called: `xs`, `xs[0]`, `xs['a']`."""
+    return [path for path, _ in tree.flatten_with_paths(opened(xs), "xs")[0]]
 
 
 class _Abandoned(BaseException):
@@ -143,7 +160,7 @@ class _Made:
         """The leaves of one trip's output."""
         leaves, structure = leaves_of(y)
         if self.structure is not None and self.structure != structure:
-            raise ValueError(f"a trip gives {structure}, the ones before it {self.structure}")
+            raise wrong_trips(self.structure, structure)
         self.structure, self.types = structure, types_of(leaves)
         return tuple(leaves)
 
@@ -156,15 +173,25 @@ class _Made:
         return closed(tree.unflatten(self.structure, at_run_time(stack_rows, [rows, reverse], claim)))
 
 
-def length(leaves: Sequence[Any]) -> Any:
-    """The common length of the first axes; ValueError where there is none."""
+def length(leaves: Sequence[Any], paths: Sequence[str] = ()) -> Any:
+    """The common length of the first axes, or an error; paths: what the leaves are called."""
     if not leaves:
-        raise ValueError("there is no array to go through")
+        raise StructureError("there is no array to go through")
+    paths = paths or [f"array {k}" for k in range(len(leaves))]
+    for leaf, path in zip(leaves, paths, strict=True):
+        if not _has_axes(leaf):
+            raise nothing_to_go_through(path, leaf)
     sizes = [apply(len, leaf) for leaf in leaves]
     known = [size for size in sizes if isinstance(size, int)]
     if len(set(known)) > 1:
-        raise ValueError(f"the first axes are of different lengths: {known}")
+        raise wrong_lengths([p for p, size in zip(paths, sizes, strict=True) if isinstance(size, int)], known)
     return known[0] if known else at_run_time(same_length, sizes)
+
+
+def _has_axes(x: Any) -> bool:
+    """Whether a value may have a first axis, as far as that is known."""
+    t = types_of([x])[0] if active() is not None else type_of(x)
+    return not isinstance(t, (WeakType, NumberType)) and not (isinstance(t, ArrayType) and t.shape == ())
 
 
 def same_length(*sizes: int) -> int:
@@ -178,10 +205,10 @@ def _trips(count: Any, reverse: bool) -> Any:
     return apply(range, count - 1, -1, -1) if reverse else apply(range, count)
 
 
-def _pair(made: Any) -> tuple[Any, Any]:
+def _pair(f: Any, made: Any) -> tuple[Any, Any]:
     """The two parts of what the function of a scan returns."""
     if not isinstance(made, tuple):
         made = opened(made)
     if not isinstance(made, (tuple, list)) or len(made) != 2:
-        raise TypeError("the function of a scan returns a pair: the carry and an output")
+        raise wrong_pair(f, made)
     return made[0], made[1]

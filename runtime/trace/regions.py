@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from runtime.dataclass import dataclass
-from runtime.errors import TraceError, Untraceable
+from runtime.errors import Untraceable
 from runtime.ir.builder import Builder
 from runtime.ir.graph import Const, Graph, Operand, Value
 from runtime.ir.parts import never_returns
@@ -24,6 +24,7 @@ from runtime.trace.core import Diverged, Trace, is_static
 from runtime.trace.doubts import doubt
 from runtime.trace.heap import Heap, Loaded
 from runtime.trace.joins import note_join
+from runtime.trace.structures import as_carry
 from runtime.trace.values import Traced
 from runtime.types import (
     OBJECT,
@@ -477,21 +478,7 @@ def _run_body(body: Callable[..., Any], values: Sequence[Any], count: int) -> tu
         after = body(*values)
     except Diverged:
         return True, ()
-    return False, as_carry(after, count)
-
-
-def as_carry(value: Any, count: int) -> tuple[Any, ...]:
-    """A loop body's result as a tuple of `count` values (one value comes bare, none as None or ())."""
-    if count == 1:
-        return (value,)
-    if count == 0:
-        return ()
-    if not isinstance(value, tuple) or len(value) != count:
-        raise TraceError(
-            f"the loop body returned {value!r}, but there are {count} carried values",
-            fix="return one value for each, in order",
-        )
-    return value
+    return False, as_carry(after, count, body, values[-count:] if count else ())
 
 
 def _settle(
@@ -561,4 +548,4 @@ def perhaps_unbound(trace: Trace, count: int, *parts: Any) -> list[Any]:
     return [marker] * count
 
 
-__all__ = ["StaticType", "as_carry", "python_statement", "staged_cond", "staged_for", "staged_while"]
+__all__ = ["StaticType", "python_statement", "staged_cond", "staged_for", "staged_while"]

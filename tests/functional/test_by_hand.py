@@ -318,3 +318,61 @@ def test_of_functions_and_as_functions(make):
     for each in (f, g):
         assert each.traces[0].plain is None and not each.traces[0].concrete.notes
         assert "cond" in str(each.graph)
+
+
+WRONG = [
+    (
+        lambda x: ag.while_loop(lambda i: i < 3, lambda i: (i + 1,), (x,)),
+        ["the loop body returned a tuple of 1 value", "in no tuple"],
+    ),
+    (
+        lambda x: ag.while_loop(lambda i, j: i < 3, lambda i, j: (i + 1,), (x, x)),
+        ["the loop body returned a tuple of 1 value", "carry[1] is not there"],
+    ),
+    (
+        lambda x: ag.for_loop(np.arange(3), lambda k, i, j: (i, j, k), (x, x)),
+        ["the loop body returned a tuple of 3 values", "nothing for item 2"],
+    ),
+    (
+        lambda x: ag.while_loop(lambda i: i < 3, lambda i, j: (i + 1, j), (x, x)),
+        ["the test of while_loop is called with 2 values", "too many positional arguments"],
+    ),
+    (
+        lambda x: ag.while_loop(lambda i: i < 3, lambda i: i + 1, x),
+        ["the carry of while_loop must be a tuple of values", "(x,)"],
+    ),
+    (lambda x: ag.for_loop(3, lambda k, i: i + k, (x,)), ["goes over what can be iterated over"]),
+    (lambda x: ag.cond(x > 0, x, x), ["the true function of cond must be a function"]),
+    (lambda x: ag.cond(x > 0, lambda a, b: a, lambda a: a, (x,)), ["with 1 value", "argument: 'b'"]),
+    (lambda x: ag.switch_case(x * 1.5, [lambda: 1, lambda: 2]), ["must be an integer, it is float64"]),
+    (lambda x: ag.scan(lambda c, v: c + v, x, np.arange(3)), ["the function of scan returned", "a pair"]),
+    (
+        lambda x: ag.scan(lambda c, v: (c, v[0]), x, (np.arange(3), np.arange(4))),
+        ["xs[0] has 3, xs[1] has 4"],
+    ),
+    (lambda x: ag.map_fn(lambda v: v, x), ["xs is", "without a first axis"]),
+    (
+        lambda x: ag.map_fn(lambda v: (v, v) if v > 1 else v, np.arange(3)),
+        ["an item gives the structure (*, *), those before it *"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("program", "texts"), WRONG)
+@pytest.mark.parametrize("wrap", [lambda f: f, ag.function], ids=["plain", "function"])
+def test_wrong_structures_are_told_with_their_place_and_line(program, texts, wrap):
+    with pytest.raises(ag.StructureError) as caught:
+        wrap(program)(np.int64(1))
+    message = str(caught.value)
+    assert all(text in message for text in texts), message
+    assert "test_by_hand.py:" in message and "^" in message, message
+
+
+def test_converted_loops_may_make_tuples_of_one():
+    def nested(x):
+        while not isinstance(x, tuple) or len(x) < 1:
+            x = (x,)
+        return x
+
+    assert ag.function(nested)(3) == nested(3) == (3,)
+    assert ag.convert(nested)(3) == (3,)
