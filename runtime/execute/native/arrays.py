@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,8 @@ from runtime.execute.native.scalars import binary, index, stored
 from runtime.execute.native.shares import Serial
 from runtime.execute.native.state import State, numbers
 from runtime.execute.native.values import UNKNOWN, Arr, Cut, Num, Static, Tup, Val, one, opaque, span_of
+
+DEEP = 6  # sums of sums that are looked into
 
 
 # ----------------------------------------------------------------------------------------- addresses
@@ -112,14 +114,19 @@ def sliced(e: Emitter, cut: Cut, size: str, stride: str) -> tuple[str, str, str]
     known = folded(cut, size)
     if known is not None:
         first, picked, apart = known
-        wide = stride if apart == 1 else e.op(f"mul i64 {apart}, {stride}")
-        return times(e, str(first), stride), str(picked), wide
+        steps = stride if apart == 1 else e.op(f"mul i64 {apart}, {stride}")
+        return times(e, str(first), stride), str(picked), steps
     step = one(PYTHON_INT, "1", 1) if cut.step is None else cut.step
     by = index(e, step)
     if step.const is None:
         e.bail_if(e.op(f"icmp sle i64 {by}, 0"))
     elif step.const == 0:
         e.bail_if("true")
+    wide = distance(e, cut) if by == "1" else None
+    if wide is not None and cut.start is not None and size.isdigit():
+        low, high = span_of(cut.start)
+        if low >= 0 and high + wide <= int(size):
+            return times(e, index(e, cut.start), stride), str(wide), stride
     if step.const is None or step.const >= 0:
         start = bound(e, cut.start, size, "0", size, "0")
         stop = bound(e, cut.stop, size, "0", size, size)
@@ -135,6 +142,8 @@ def sliced(e: Emitter, cut: Cut, size: str, stride: str) -> tuple[str, str, str]
         whole = e.op(f"udiv i64 {e.op(f'sub i64 {span}, 1')}, {unit}")
         count = e.op(f"add i64 {whole}, 1")
     count = e.select(some, "i64", count, "0")
+    if wide is not None:
+        e.likely[count] = wide
     offset = e.select(some, "i64", e.op(f"mul i64 {start}, {stride}"), "0")
     return offset, count, stride if by == "1" else e.op(f"mul i64 {by}, {stride}")
 
@@ -149,6 +158,40 @@ def folded(cut: Cut, size: str) -> tuple[int, int, int] | None:
         return None
     picked = range(*slice(*parts).indices(int(size)))
     return (picked.start if len(picked) else 0), len(picked), picked.step
+
+
+def distance(e: Emitter, cut: Cut) -> int | None:
+    """How far apart the bounds of a slice are, as in `[i * n : (i + 1) * n]`, if it is known and positive."""
+    if cut.start is None or cut.stop is None or any(x.llvm != "i64" for x in (cut.start, cut.stop)):
+        return None
+    made = {name: text for text, name in e.memo.items()}
+    parts = terms(made, cut.stop.text, 1, DEEP)
+    for name, factor in terms(made, cut.start.text, -1, DEEP).items():
+        parts[name] = parts.get(name, 0) + factor
+    apart = parts.pop("", 0)
+    return apart if apart > 0 and not any(parts.values()) else None
+
+
+def terms(made: Mapping[str, str], text: str, factor: int, deep: int) -> dict[str, int]:
+    """An integer as a sum: how often each name counts; "" stands for 1.
+
+    made: how names came about; deep: how far to go back.
+    """
+    if text.lstrip("-").isdigit():
+        return {"": factor * int(text)}
+    word, _, rest = made.get(text, "").partition(" ")
+    kind, _, operands = rest.removeprefix("nsw ").partition(" ")
+    a, _, b = operands.partition(", ")
+    if kind != "i64" or word not in ("add", "sub", "mul") or not deep:
+        return {text: factor}
+    if word == "mul":
+        number, other = (a, b) if a.lstrip("-").isdigit() else (b, a)
+        known = number.lstrip("-").isdigit()
+        return terms(made, other, factor * int(number), deep - 1) if known else {text: factor}
+    found = terms(made, a, factor, deep - 1)
+    for name, more in terms(made, b, factor if word == "add" else -factor, deep - 1).items():
+        found[name] = found.get(name, 0) + more
+    return found
 
 
 def key_parts(key: Val) -> list[Val]:

@@ -84,6 +84,7 @@ class Emitter:
     mask: where not all lanes count, those that do; last: the index of the last element, which is read in
     place of those that don't count.  helpers: other functions of the module, by name.
     tags: what is said of the aliasing of reads and of writes.
+    likely: of sizes that are not known, what they are but for unusual cases.
     pending: whether a check has failed that need not be acted on at once.  version: changes when memory does.
     """
 
@@ -103,6 +104,7 @@ class Emitter:
         self.tags = ("", "")
         self.metadata: list[str] = []
         self.places: dict[int, int] = {}
+        self.likely: dict[str, int] = {}
         self.lanes = 1
         self.along = ""
         self.mask = self.last = ""

@@ -7,12 +7,14 @@ that NumPy would hand to it, so it takes the same way inside and the result is N
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from runtime.execute.native import products
 from runtime.execute.native.arrays import create, dense, item_at, load, plus, times
 from runtime.execute.native.calls import numpy_call
 from runtime.execute.native.elementwise import (
@@ -23,7 +25,7 @@ from runtime.execute.native.elementwise import (
     kind_of,
     materialized,
 )
-from runtime.execute.native.emit import Emitter
+from runtime.execute.native.emit import TRUE, Emitter
 from runtime.execute.native.kinds import Scalar, Unlowered
 from runtime.execute.native.lines import counted
 from runtime.execute.native.scalars import loop_kinds
@@ -31,7 +33,8 @@ from runtime.execute.native.state import State
 from runtime.execute.native.ufunc_loops import inner_loop
 from runtime.execute.native.values import Arr, Num, Val
 
-Link = tuple[Sequence[Val], Callable[[Val, Val], Val]]  # the factors, and what is done with their product
+# the factors, what is done with their product, and by which operator, with the product on the right or not
+Link = tuple[Sequence[Val], Callable[[Val, Val], Val], str, bool]
 ROOM = 1 << 18  # bytes: what stays in the cache from where it is made to where it is read
 
 
@@ -97,7 +100,7 @@ def joined(
         return None
     kind, dims = pairs[0][2:]
     outer = dims[:-2]
-    if math.prod(map(int, outer)) < 2 or math.prod(map(int, dims[-2:])) * kind.dtype.itemsize > ROOM:
+    if math.prod(map(int, dims[-2:])) * kind.dtype.itemsize > ROOM:
         return None
     whole = isinstance(other, Arr) and other.dims == dims
     if not whole and not (
@@ -108,8 +111,23 @@ def joined(
         place.dims == dims and all(disjoint(a, place) and disjoint(b, place) for a, b, *_ in pairs)
     ):
         place = None
+    owns = [onto(state, pair, link, dtype) for pair, link in zip(pairs, links, strict=False)]
+    if math.prod(map(int, outer)) < 2 and (place is None or other is not place or owns[0] is None):
+        return None
     room = create(state, dims[-2:], kind.dtype, False)
     target = create(state, dims, dtype, False) if place is None else place
+
+    def one_link(
+        places: list[str],
+        sizes: list[str],
+        steps: list[str],
+        compute: Callable[[Val, Val], Val],
+        given: Val,
+        to: Arr,
+    ) -> None:
+        call_loop(state, kind, [*places, room.data], sizes, steps)
+        e.version += 1
+        assigned(state, to, compute(given, room))
 
     def one_matrix(indices: list[str]) -> None:
         to = at(state, target, indices)
@@ -119,13 +137,17 @@ def joined(
         elif whole:
             assert isinstance(other, Arr)
             given = at(state, other, indices)
-        item = str(kind.dtype.itemsize)
-        for (a, b, *_), (_, compute) in zip(pairs, links, strict=False):
-            places = [matrix(e, a, indices), matrix(e, b, indices), room.data]
-            steps = [item, item, item, *a.strides[-2:], *b.strides[-2:], *room.strides]
-            call_loop(state, kind, places, ["1", a.dims[-2], a.dims[-1], dims[-1]], steps)
+        for (a, b, *_), (_, compute, *_), own in zip(pairs, links, owns, strict=False):
+            places = [matrix(e, a, indices), matrix(e, b, indices)]
+            steps = strides_of(kind, a, b, room)
+            sizes = ["1", a.dims[-2], a.dims[-1], dims[-1]]
+            by_room = functools.partial(one_link, places, sizes, steps, compute, given, to)
+            if own is None or given is not to:
+                by_room()
+            else:
+                at_once = functools.partial(call_own, state, kind, own, [*places, to.data])
+                either(e, as_tried(state, own), at_once, by_room)
             e.version += 1
-            assigned(state, to, compute(given, room))
             given = to
 
     def loops(indices: list[str]) -> None:
@@ -140,10 +162,31 @@ def joined(
     return target, len(pairs)
 
 
-def alike(state: State, links: Sequence[Link]) -> list[tuple[Arr, Arr, Scalar, tuple[str, ...]]]:
+Pair = tuple[Arr, Arr, Scalar, tuple[str, ...]]
+
+
+def onto(state: State, pair: Pair, link: Link, dtype: np.dtype[Any]) -> products.Found | None:
+    """Code of our own that adds the product to what is there, or takes it off."""
+    a, b, kind, dims = pair
+    *_, op, left = link
+    instruction = "fadd" if op == "add" else "fsub" if op == "sub" and left else ""
+    if not instruction or dtype != kind.dtype:
+        return None
+    result = Arr(dtype, "", dims[-2:], dense(state.e, dims[-2:], dtype.itemsize))
+    sizes = ["1", a.dims[-2], a.dims[-1], dims[-1]]
+    return our_code(state.e, kind, sizes, strides_of(kind, a, b, result), instruction)[0]
+
+
+def strides_of(kind: Scalar, a: Arr, b: Arr, c: Arr) -> list[str]:
+    """The steps that NumPy's loop is given for one pair of matrices."""
+    item = str(kind.dtype.itemsize)
+    return [item, item, item, *a.strides[-2:], *b.strides[-2:], *c.strides[-2:]]
+
+
+def alike(state: State, links: Sequence[Link]) -> list[Pair]:
     """The factors of the links, their kind, and the sizes of the product, for as many as give the same."""
-    pairs: list[tuple[Arr, Arr, Scalar, tuple[str, ...]]] = []
-    for args, _ in links:
+    pairs: list[Pair] = []
+    for args, *_ in links:
         if not all(isinstance(x, Arr) and x.element.kind != "c" and len(x.dims) >= 2 for x in args):
             break
         if len({kind_of(x) for x in args}) != 1:
@@ -268,20 +311,84 @@ def moved(e: Emitter, dims: Sequence[str], strides: Sequence[str], indices: Sequ
 
 
 def call_loop(state: State, kind: Scalar, places: list[str], dims: list[str], steps: list[str]) -> None:
-    """One call of the loop for one pair of matrices."""
+    """One call of the loop for one pair of matrices, or of code of our own that does the same."""
     e = state.e
-    found = inner_loop(np.matmul, [kind] * 3)
-    if found is None:
+    loop = inner_loop(np.matmul, [kind] * 3)
+    if loop is None:
         raise Unlowered("a matrix product whose inner loop is not known")
-    cells = []
-    for llvm, texts in (("ptr", places), ("i64", dims), ("i64", steps)):
-        cell = e.slot(f"[{len(texts)} x i64]")
-        for k, text in enumerate(texts):
-            e.line(f"store {llvm} {text}, ptr {e.op(f'getelementptr i64, ptr {cell}, i64 {k}')}")
-        cells.append(cell)
+    own, usual = our_code(e, kind, dims, steps)
+    if own is None:
+        by_library(state, kind, places, dims, steps, loop)
+        return
+    fits = TRUE
+    for text, n in usual.items():
+        fits = e.both(fits, e.effect(f"icmp eq i64 {text}, {n}"))
+    either(
+        e,
+        e.both(fits, as_tried(state, own)),
+        lambda: call_own(state, kind, own, places),
+        lambda: by_library(state, kind, places, dims, steps, loop),
+    )
+
+
+def either(e: Emitter, condition: str, yes: Callable[[], None], no: Callable[[], None]) -> None:
+    """Code for both cases."""
+    blocks, out = (e.block("yes"), e.block("no")), e.block("either")
+    e.branch(condition, *blocks)
+    for block, write in zip(blocks, (yes, no), strict=True):
+        e.start(block)
+        with e.scope():
+            write()
+            e.jump(out)
+    e.start(out)
+
+
+def our_code(
+    e: Emitter, kind: Scalar, dims: list[str], steps: list[str], onto: str = ""
+) -> tuple[products.Found | None, dict[str, int]]:
+    """The function for these sizes and strides, if there is one, and what sizes it is for."""
+    usual = {x: e.likely[x] for x in dims if x in e.likely and not onto}
+    texts = [str(usual.get(x, x)) for x in dims[1:]]
+    if not all(x.lstrip("-").isdigit() for x in (*texts, *steps)):
+        return None, usual
+    m, k, n = map(int, texts)
+    a, b, c = ((int(steps[i]), int(steps[i + 1])) for i in (3, 5, 7))
+    return products.find(kind, (m, k, n), a, b, c, onto=onto), usual
+
+
+def as_tried(state: State, own: products.Found) -> str:
+    """Whether the library has as many threads as it had when the function was compared with it."""
+    asked = state.e.effect(f"call i32 {state.address('blas_threads', products.threads_address())}()")
+    return state.e.effect(f"icmp eq i32 {asked}, {own.threads}")
+
+
+def call_own(state: State, kind: Scalar, own: products.Found, places: list[str]) -> None:
+    """A call of our own code."""
+    e = state.e
+    lengths = stored_words(e, "i64", [*map(str, own.lengths), "0"])
+    factors = places[1::-1] if own.turned else places[:2]
+    arguments = ", ".join(f"ptr {x}" for x in (*factors, places[2], lengths))
+    state.objects[f"autograph_memory_{own.name}"] = own.memory  # is kept as long as the code
+    e.line(f"call void {state.address(own.name, own.address)}({arguments}, {kind.llvm} {own.zero})")
+
+
+def by_library(
+    state: State, kind: Scalar, places: list[str], dims: list[str], steps: list[str], found: tuple[int, int]
+) -> None:
+    """One call of NumPy's loop."""
+    e = state.e
+    cells = [stored_words(e, *given) for given in (("ptr", places), ("i64", dims), ("i64", steps))]
     e.leaving()
     loop, data = state.loop(np.matmul, [kind.dtype] * 3, found)
     e.line(f"call void {loop}(ptr {cells[0]}, ptr {cells[1]}, ptr {cells[2]}, ptr {data})")
+
+
+def stored_words(e: Emitter, llvm: str, texts: list[str]) -> str:
+    """Words on the stack, one after the other."""
+    cell = e.slot(f"[{len(texts)} x i64]")
+    for k, text in enumerate(texts):
+        e.line(f"store {llvm} {text}, ptr {e.op(f'getelementptr i64, ptr {cell}, i64 {k}')}")
+    return cell
 
 
 __all__ = ["Num", "dot", "joined", "matmul"]

@@ -126,17 +126,21 @@ def compile_module(text: str, addresses: Mapping[str, int], name: str, keep: tup
     )
 
 
-def object_code(text: str) -> bytes:
-    """The object file of a module: from the disk, or compiled now."""
-    name = object_cache.name_of(text)
+def object_code(text: str, optimised: bool = True) -> bytes:
+    """The object file of a module: from the disk, or compiled now.
+
+    optimised: whether LLVM's passes run over it; vectors and blocks that were written as they are wanted do
+    without.
+    """
+    name = object_cache.name_of(text if optimised else f"{text}\n; not optimised")
     found = object_cache.find(name)
     if found is None:
-        found = _compiled(text)
+        found = _compiled(text, optimised)
         object_cache.store(name, found)
     return found
 
 
-def _compiled(text: str) -> bytes:
+def _compiled(text: str, optimised: bool) -> bytes:
     with LOCK:
         if background.ending() and threading.current_thread() is not threading.main_thread():
             raise Unlowered("the process is ending")

@@ -224,7 +224,7 @@ class _Lowering:
                 list(map(life.born, made))
             left = after.inputs[1] is node.outputs[0]
             compute = functools.partial(chains.computed, self.state, after.op, left)
-            links.append((list(map(get, node.inputs)), compute))
+            links.append((list(map(get, node.inputs)), compute, after.op, left))
         _, node, after = found[0]
         other = get(after.inputs[0 if after.inputs[1] is node.outputs[0] else 1])
         result = after.outputs[0].type
