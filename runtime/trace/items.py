@@ -11,6 +11,8 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from runtime import pyops
 from runtime.errors import ConcreteValueError, Untraceable
 from runtime.trace import growing, outside, variables
@@ -193,7 +195,7 @@ def get_item(trace: Trace, x: Traced, key: Any) -> Any:
     if isinstance(x, Tensor):  # a dict may have a Variable itself for a key
         key = variables.value_of(trace, key)
     if isinstance(x, Tensor):
-        return trace.record("getitem", [x, key])
+        return trace.record("getitem", [x, key], type=_picked_by_lists(trace, x, key))
     cls = known_class(x)
     if is_static(key) and cls in (list, dict) and not isinstance(key, slice):
         found = _known_item(trace, x, key)
@@ -219,6 +221,31 @@ def get_item(trace: Trace, x: Traced, key: Any) -> Any:
     doubt(trace, x)
     doubt_inside(trace, key)
     return trace.wrap(value)
+
+
+def _picked_by_lists(trace: Trace, x: Tensor, key: Any) -> Type | None:
+    """The type of what a key with lists of ints picks: what arrays of them would; None for other keys."""
+    parts = key if type(key) is tuple else (key,)
+    if not any(known_class(p) is list for p in parts):
+        return None
+    types: list[Type] = []
+    for p in parts:
+        types.append(trace.type_of(p))
+        if known_class(p) is list:
+            found = known_items(trace, p)
+            if not found or not all(_is_int(trace.type_of(item)) for item in found):
+                return None
+            types[-1] = ArrayType(np.dtype(np.intp), (len(found),))
+    rule = trace.table["getitem"].rule
+    assert rule is not None
+    picked: Type = rule(trace.type_of(x), types[0] if len(types) == 1 else TupleType(tuple(types)))
+    return picked
+
+
+def _is_int(t: Type) -> bool:
+    if isinstance(t, ArrayType):
+        return t.scalar and t.dtype.kind in "iu"
+    return t == WEAK_INT or (isinstance(t, StaticType) and type(t.value) is int)
 
 
 def static_item(trace: Trace, x: Any, index: Any) -> Any:

@@ -17,7 +17,7 @@ from runtime.execute.native.ownership import slot
 from runtime.execute.native.ranges import SIZE
 from runtime.execute.native.scalars import index
 from runtime.execute.native.state import State
-from runtime.execute.native.values import Arr, Listing, Method, Num, Val, one
+from runtime.execute.native.values import Arr, Listing, Method, Num, Shown, Val, one
 from runtime.ir.graph import Node
 
 FIRST = 16  # numbers that there is room for at first
@@ -28,8 +28,16 @@ class WrongGuess(Exception):
     """A list holds another kind of numbers than was thought when it was read; `State.kinds` has it now."""
 
 
-def made(state: State, maker: Node, items: Sequence[Val]) -> Listing:
+def shown(state: State, maker: Node, items: Sequence[Val]) -> Listing | Shown:
     """A list display."""
+    ints = [x for x in items if isinstance(x, Num) and len(x.members) == 1 and x.scalar.kind in "iu"]
+    if len(ints) == len(items) and len({x.scalar for x in ints}) > 1:
+        return Shown(tuple(ints))
+    return made(state, maker, items)
+
+
+def made(state: State, maker: Node, items: Sequence[Val]) -> Listing:
+    """A list with these numbers in it."""
     e = state.e
     cells = [e.slot(t) for t in ("i64", "i64", "ptr")]
     for cell, t in zip(cells, ("i64 0", "i64 0", "ptr null"), strict=True):

@@ -19,7 +19,7 @@ from runtime.execute.native.handlers import HANDLERS
 from runtime.execute.native.kinds import PYTHON_BOOL, PYTHON_INT, Unlowered
 from runtime.execute.native.scalars import UFUNCS, binary, truth, unary
 from runtime.execute.native.state import State
-from runtime.execute.native.values import Arr, Cut, Listing, Maybe, Method, Num, Static, Tup, Val, one
+from runtime.execute.native.values import Arr, Cut, Listing, Maybe, Method, Num, Shown, Static, Tup, Val, one
 from runtime.execute.native.waiting import IN_PLACE, UNARY, along_lines
 from runtime.execute.native.waiting import elementwise as is_elementwise
 from runtime.execute.native.waiting import reduction as is_reduction
@@ -112,7 +112,7 @@ def python_value(state: State, node: Node, args: list[Val]) -> Val:
     """The result of a node that makes or reads Python values."""
     op = node.op
     if op == "py.list" and not node.attr("starred"):
-        return lists.made(state, node, args)
+        return lists.shown(state, node, args)
     if op == "py.getattr" and isinstance(args[0], Listing) and isinstance(args[1], Static):
         return lists.method(args[0], str(args[1].value))
     if op == "py.tuple" and not node.attr("starred"):
@@ -148,6 +148,7 @@ def set_item(state: State, array: Val, key: Val, value: Val) -> None:
         return lists.set_item(state, array, key, value)
     if not isinstance(array, Arr):
         raise Unlowered("an assignment to an item of something else than an array or a list")
+    key = as_key(state, key)
     if isinstance(value, Tup):
         value = HANDLERS["np.array"](state, [value], {})
     if gathers.by_arrays(key):
@@ -158,12 +159,22 @@ def set_item(state: State, array: Val, key: Val, value: Val) -> None:
         put_item(state, array, key, value)
 
 
+def as_key(state: State, key: Val) -> Val:
+    """The key of an array with arrays in place of its lists."""
+    if isinstance(key, Tup):
+        return Tup(tuple(as_key(state, part) for part in key.items))
+    if isinstance(key, Listing):
+        return lists.view(state, key)
+    if isinstance(key, Shown):
+        return HANDLERS["np.array"](state, [Tup(key.items)], {})
+    return key
+
+
 def get_item(state: State, container: Val, key: Val) -> Val:
     """`container[key]`."""
-    if isinstance(container, Arr) and gathers.by_arrays(key):
-        return gathers.get(state, container, key)
     if isinstance(container, Arr):
-        return item_of(state, container, key)
+        key = as_key(state, key)
+        return (gathers.get if gathers.by_arrays(key) else item_of)(state, container, key)
     if isinstance(container, Listing):
         return lists.get_item(state, container, key)
     if isinstance(container, Tup) and isinstance(key, Num) and type(key.const) is int:

@@ -167,6 +167,13 @@ class Listing:
 
 
 @dataclass(frozen=True)
+class Shown:
+    """A list display of integers of several kinds, which can only be a key."""
+
+    items: tuple[Num, ...]
+
+
+@dataclass(frozen=True)
 class Method:
     """A bound method of a list."""
 
@@ -205,7 +212,7 @@ class Cut:
     step: Num | None
 
 
-Val = Union[Num, Arr, Tup, Rng, Zip, Listed, Listing, Method, Count, Static, Cut, Maybe, Lazy]
+Val = Union[Num, Arr, Tup, Rng, Zip, Listed, Listing, Shown, Method, Count, Static, Cut, Maybe, Lazy]
 
 
 def lift(value: Any) -> Val:

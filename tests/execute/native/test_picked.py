@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import autograph as ag
 from runtime.execute.native.executor import unavailable
 from tests.execute.native.harness import both
 
@@ -195,3 +196,60 @@ def test_at(function: Callable[..., Any], dtype: str) -> None:
     )
     h.flags.writeable = False
     both(function, [(h, i, w)], lowered=False)
+
+
+def swapped(a: Any, n: int) -> Any:
+    for i in range(n):
+        p = i % 3 + np.argmax(a[i % 3 :, 0])
+        if p != i:
+            a[[i % 4, p]] = a[[p, i % 4]]
+    return a
+
+
+def by_displays(a: Any, n: int) -> Any:
+    return a[[0, 2]] * 2, a[[1, 0, n], [0, 1, 2]], a[1:, [0, n]], a[[n]]
+
+
+def by_a_list_that_changes(a: Any, n: int) -> Any:
+    held = [0, 1]
+    for _ in range(n):
+        held[0] = (held[0] + 1) % 3
+        a[held] += 1
+    return a[held], held
+
+
+def by_a_list_that_grew(a: Any, n: int) -> Any:
+    held = []
+    for k in range(n):
+        held.append(k % 4)
+    return a[held] + 1.0
+
+
+def by_flags(a: Any, n: int) -> Any:
+    return a[[True, False, True, n > 1]] + 1.0
+
+
+def by_a_huge_int(a: Any, n: int) -> Any:
+    return a[[n, 10**20]]
+
+
+def by_unsigned_and_signed(a: Any, n: int) -> Any:
+    return a[[np.uint64(1), n]]
+
+
+@pytest.mark.parametrize(
+    ("function", "lowered"),
+    [(swapped, True), (by_displays, True), (by_a_list_that_changes, True), (by_a_list_that_grew, True),
+     (by_flags, True), (by_a_huge_int, False), (by_unsigned_and_signed, False)],
+)  # fmt: skip
+def test_lists_as_keys(function: Callable[..., Any], lowered: bool) -> None:
+    both(function, [(R.random((4, 4)), n) for n in (0, 1, 2, 3, 20, -1)], lowered=lowered)
+
+
+def test_what_a_list_of_ints_picks_has_a_type() -> None:
+    f = ag.function(by_displays)
+    f(R.random((4, 4)), 1)
+    f(R.random((4, 4)), 2)
+    concrete = f.traces[-1].concrete
+    assert concrete is not None
+    assert str(concrete.graph.results[0].type) == "(float64[2, 4], float64[3], float64[3, 2], float64[1, 4])"
