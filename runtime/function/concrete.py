@@ -176,12 +176,11 @@ class ConcreteFunction:
         """Native code, and why it is not the whole graph."""
         try:
             return executor.NativeFunction(self.optimised, lambda: self.run_plan), ""
-        except kinds.Unlowered as reason:
-            whole = reason
-        try:
-            return executor.NativeLoops(self.optimised), whole.text()
-        except kinds.Unlowered as reason:
-            raise (reason if reason.span else whole) from None
+        except kinds.Unlowered as whole:  # no name may outlive this: tracebacks hold the frames of the call
+            try:
+                return executor.NativeLoops(self.optimised), whole.text()
+            except kinds.Unlowered as parts:
+                raise (parts if parts.span else whole) from None
 
     @property
     def executable(self) -> Callable[..., Any]:

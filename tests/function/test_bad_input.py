@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import fractions
+import gc
 import warnings
 import weakref
 
@@ -297,17 +298,31 @@ def test_traces_by_python_arguments(name, keys, most):
     assert len(f.traces) <= most, f.why()
 
 
-def test_unhashable_arguments_are_not_kept():
-    f = ag.function(keyed)
+def keyed_often(x, key):
+    texts = ""
+    for _ in range(len(x)):
+        texts += str(key)
+    return x, texts
 
+
+@pytest.mark.parametrize("executor", ["numpy", "auto", "native"])
+@pytest.mark.parametrize("function", [keyed, keyed_often])
+def test_unhashable_arguments_are_not_kept(function, executor):
     class Big:
         __hash__ = None
 
     big = Big()
-    f(np.ones(2), big)
     gone = weakref.ref(big)
-    del big
-    assert gone() is None
+    gc.collect()
+    gc.disable()
+    try:
+        with ag.settings.override(executor=executor):
+            f = ag.function(function)
+            f(np.ones(20), big)
+            del big
+            assert gone() is None
+    finally:
+        gc.enable()
 
 
 # ---------------------------------------------------------------------------------------- signatures

@@ -35,7 +35,7 @@ def split(graph: Graph, compile_graph: Compile) -> Graph | None:
     made = _Splitter(compile_graph)
     nodes = made.nodes(graph)
     if made.why is not None and not made.count:
-        raise made.why
+        raise made.reason()
     return dataclasses.replace(graph, nodes=nodes) if made.count else None
 
 
@@ -57,6 +57,12 @@ class _Splitter:
         self.compile, self.count = compile_graph, 0
         self.called: dict[Graph, Callable[..., Any] | Graph] = {}
         self.why: Unlowered | None = None
+
+    def reason(self) -> Unlowered:
+        """Why the first part is not native, to be raised: nothing may hold what will hold the frames of a call."""
+        why, self.why = self.why, None
+        assert why is not None
+        return why
 
     def nodes(self, graph: Graph) -> tuple[Node, ...]:
         """The nodes of a graph, loops replaced where that is possible; arms of branches are looked into."""
@@ -92,7 +98,7 @@ class _Splitter:
         try:
             native = self.compile(graph)
         except Unlowered as reason:
-            self.why = self.why or reason
+            self.why = self.why or reason.with_traceback(None)
             return dataclasses.replace(graph, nodes=self.nodes(graph))
         self.count += 1
         return native
@@ -103,7 +109,7 @@ class _Splitter:
         try:
             native = self.compile(alone)
         except Unlowered as reason:
-            self.why = self.why or reason
+            self.why = self.why or reason.with_traceback(None)
             regions = tuple(dataclasses.replace(r, nodes=self.nodes(r)) for r in node.regions)
             return [dataclasses.replace(node, regions=regions)]
         self.count += 1
