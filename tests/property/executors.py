@@ -224,6 +224,8 @@ def main() -> int:
         count += len(failed)
         for seed, problem in failed.items():
             print(f"graph {seed}: {problem[:600]}", flush=True)
+        if stop % 5000 == 0:
+            print(f"up to graph {stop}: {count} differ; {dict(total.ways)}", flush=True)
     print(f"{opts.graphs} graphs, {count} differ; {dict(total.ways)}")
     print(f"not wholly native: {total.reasons.most_common(40)}")
     return 1 if count else 0
