@@ -59,7 +59,7 @@ class _Splitter:
         self.why: Unlowered | None = None
 
     def reason(self) -> Unlowered:
-        """Why the first part is not native, to be raised: nothing may hold what will hold the frames of a call."""
+        """Why the first part is not native, to be raised; not kept here: what is raised holds all frames."""
         why, self.why = self.why, None
         assert why is not None
         return why
