@@ -22,12 +22,33 @@ from runtime.execute.native.elementwise import (
     operator,
 )
 from runtime.execute.native.emit import Emitter
-from runtime.execute.native.kinds import FLOAT64, INT64, PYTHON_INT, Scalar, Unlowered, numpy_scalar
+from runtime.execute.native.floats import cast
+from runtime.execute.native.kinds import (
+    FLOAT64,
+    INT64,
+    PYTHON_INT,
+    Scalar,
+    Unlowered,
+    literal,
+    numpy_scalar,
+)
 from runtime.execute.native.lines import Scattered
 from runtime.execute.native.ranges import SIZE
 from runtime.execute.native.scalars import index, stored
 from runtime.execute.native.state import State, numbers
-from runtime.execute.native.values import Arr, Lazy, Listing, Num, Static, Tup, Val, lift, one
+from runtime.execute.native.values import (
+    EXACT,
+    Arr,
+    Lazy,
+    Listing,
+    Num,
+    Static,
+    Tup,
+    Val,
+    lift,
+    one,
+    within,
+)
 
 Handler = Callable[[State, list[Val], dict[str, Val]], Val]
 _SAMPLES: dict[str, Any] = {"b": True, "i": 1, "f": 1.0, "c": 1j}
@@ -135,6 +156,8 @@ def _arange(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
         raise Unlowered("np.arange with these arguments")
     start, stop = (asked[0], asked[1]) if len(asked) > 1 else (one(PYTHON_INT, "0", 0), asked[0])
     step = asked[2] if len(asked) == 3 else one(PYTHON_INT, "1", 1)
+    if any(x.scalar.kind == "f" for x in (start, stop, step)):
+        return _spaced(state, start, stop, step, _dtype(wanted, FLOAT64.dtype))
     if any(x.scalar.kind not in "i" or x.scalar.bits != 64 for x in (start, stop, step)):
         raise Unlowered("np.arange of other numbers than integers")
     if not isinstance(step.const, int) or step.const <= 0:
@@ -163,6 +186,43 @@ def _arange(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
         return one(INT64, value)
 
     return Lazy(numpy_scalar(dtype), (count,), element, ())
+
+
+def _spaced(state: State, start: Num, stop: Num, step: Num, dtype: np.dtype[Any]) -> Lazy:
+    """`np.arange` of floats: the first two elements are as given, and their difference is what goes on."""
+    e = state.e
+    if dtype != FLOAT64.dtype or any(
+        x.scalar.kind not in "if" or x.scalar.bits != 64 for x in (start, stop, step)
+    ):
+        raise Unlowered("np.arange of these floats")
+    first, last, by = (cast(e, x, FLOAT64).text for x in (start, stop, step))
+    for x in (start, stop, step):
+        if x.scalar.kind == "i":
+            within(e, x, x.text, EXACT)
+    e.flush()
+    span = e.effect(f"fsub double {last}, {first}")
+    asked = e.effect(f"fdiv double {span}, {by}")
+    # what is no plain number of steps is left to NumPy: NaN, far too many, and what vanished in the division
+    plain = e.both(
+        e.op(f"fcmp ogt double {asked}, {literal(-EXACT, 'double')}"),
+        e.op(f"fcmp olt double {asked}, {literal(1 << 40, 'double')}"),
+    )
+    nothing = e.both(e.op(f"fcmp oeq double {asked}, 0.0"), e.op(f"fcmp one double {span}, 0.0"))
+    e.bail_if(e.either(e.negated(plain), nothing))
+    count = e.op(f"fptosi double {e.call('double', 'llvm.ceil.f64', ('double', asked))} to i64")
+    count = e.select(e.op(f"icmp sgt i64 {count}, 0"), "i64", count, "0")
+    second = e.effect(f"fadd double {first}, {by}")
+    apart = e.effect(f"fsub double {second}, {first}")
+
+    def element(indices: Sequence[str]) -> Num:
+        if e.lanes > 1:
+            raise Scattered
+        moved = e.op(f"fmul double {e.op(f'sitofp i64 {indices[0]} to double')}, {apart}")
+        value = e.op(f"fadd double {first}, {moved}")
+        value = e.select(e.op(f"icmp eq i64 {indices[0]}, 1"), "double", second, value)
+        return one(FLOAT64, e.select(e.op(f"icmp eq i64 {indices[0]}, 0"), "double", first, value))
+
+    return Lazy(FLOAT64, (count,), element, ())
 
 
 def _eye(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:

@@ -253,3 +253,25 @@ def test_what_a_list_of_ints_picks_has_a_type() -> None:
     concrete = f.traces[-1].concrete
     assert concrete is not None
     assert str(concrete.graph.results[0].type) == "(float64[2, 4], float64[3], float64[3, 2], float64[1, 4])"
+
+
+def spaced(a: Any, b: Any, s: Any) -> Any:
+    total = np.arange(a, b, s) * 1.0
+    for k in range(20):
+        down, up, by_two = np.arange(k, b, -0.5), np.arange(b, k, s), np.arange(a, k, 2)
+    return total, down, up, by_two, np.arange(b) + 0.5, np.arange(a, b) * 2.0
+
+
+SPACES: list[tuple[float, ...]] = [
+    (0.0, 1.0, 0.1), (1.0, 0.0, -0.3), (0.0, 0.0, 1.0), (-0.0, 2.0, 1.0), (5.0, 1.0, 1.0), (1e-20, 1.0, 0.25),
+    (0.0, 1.0, float("nan")), (0.0, float("inf"), 1.0), (0.0, 1.0, 0.0), (1.0, 1.0, 0.0), (0.1, 0.7, 0.2),
+    (0.0, 5e-324, 1e300), (0.0, -5e-324, 1e300), (1e300, -1e300, -1e299), (1e17, 1e17 + 50, 3.0),
+]  # fmt: skip
+
+
+def test_ranges_of_floats() -> None:
+    """Also where there is nothing, where NumPy refuses, where floats are far apart, and of ints and floats."""
+    mixed: list[tuple[Any, ...]] = [(0, 1.5, 1), (3, 7, 0.5), (0.5, 7, 2), (0, 10, 2.5), (-3, 3, 0.7)]
+    far = [(2**53, 2.0**53 + 9, 3)]
+    for calls in (SPACES, [tuple(map(np.float64, c)) for c in SPACES], mixed, far):
+        both(spaced, calls, all="warn")
