@@ -270,7 +270,7 @@ SPACES: list[tuple[float, ...]] = [
 
 
 def test_ranges_of_floats() -> None:
-    """Also where there is nothing, where NumPy refuses, where floats are far apart, and of ints and floats."""
+    """Also where there is nothing, where NumPy refuses, where floats lie far apart, of ints and floats."""
     mixed: list[tuple[Any, ...]] = [(0, 1.5, 1), (3, 7, 0.5), (0.5, 7, 2), (0, 10, 2.5), (-3, 3, 0.7)]
     far = [(2**53, 2.0**53 + 9, 3)]
     for calls in (SPACES, [tuple(map(np.float64, c)) for c in SPACES], mixed, far):
