@@ -16,32 +16,32 @@ from runtime.config import settings
 from runtime.execute.native import pool, pool_ir
 
 THREADS = 5
-_BOUNDS = ("hot", "cold", "least")
+ALL = (0, 0, 0, 1)
+
+
+def bounds(wanted: tuple[int, ...]) -> tuple[int, ...]:
+    """Set from how many nanoseconds of work on a loop is shared, and how many make a part; what it was."""
+    words = pool.pool().words
+    before = (pool_ir.HOT, words["hot"].value, words["cold"].value, words["least"].value)
+    pool_ir.HOT, words["hot"].value, words["cold"].value, words["least"].value = wanted
+    return before
 
 
 @contextlib.contextmanager
 def sharing(count: int = THREADS) -> Iterator[pool.Pool]:
     """So many threads share whatever is compiled and run inside."""
-    words, before = pool.pool().words, pool_ir.HOT
-    kept = [words[name].value for name in _BOUNDS]
-    pool_ir.HOT = 0
-    for name, value in zip(_BOUNDS, (0, 0, 1), strict=True):
-        words[name].value = value
+    before = bounds(ALL)
     try:
         with settings.override(num_threads=count):
             yield pool.pool()
     finally:
-        pool_ir.HOT = before
-        for name, value in zip(_BOUNDS, kept, strict=True):
-            words[name].value = value
-
-
-_FOR_GOOD = contextlib.ExitStack()
+        bounds(before)
 
 
 def pytest_configure() -> None:
     """Before any module is compiled."""
-    _FOR_GOOD.enter_context(sharing())
+    bounds(ALL)
+    threads.set_num_threads(THREADS)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -314,7 +314,8 @@ def width(value: Lazy, *others: np.dtype[Any]) -> int:
 
 def duration(value: Lazy, *others: np.dtype[Any]) -> float:
     """About how many nanoseconds a line takes."""
-    moved = sum(d.itemsize for d in others) + sum(a.dtype.itemsize for a in value.leaves)
+    places = {a.window[0] if a.window else a.data: a.dtype.itemsize for a in value.leaves}
+    moved = sum(d.itemsize for d in others) + sum(places.values())
     total = about(value.dims[-1:]) * (value.cost * INSTRUCTION / width(value, *others) + moved * BYTE)
     for part in value.parts:
         source = getattr(part, "source", value)

@@ -90,16 +90,24 @@ def pause(state: State) -> None:
     e.start(following)
 
 
+def threads_now(state: State, most: int) -> str:
+    """How many threads share a loop at this moment."""
+    e = state.e
+    count = e.effect(f"load i32, ptr {state.address('threads', threads.address())}")
+    e.declare("declare i64 @llvm.smin.i64(i64, i64)")
+    return e.effect(f"call i64 @llvm.smin.i64(i64 {e.effect(f'zext i32 {count} to i64')}, i64 {most})")
+
+
 def own_memory(state: State, size: str, itemsize: int, make: Callable[[str], str]) -> str:
     """The address of memory for so many elements that no other thread at the loop uses.  make: finds some."""
     e, part = state.e, state.e.part
     if part is None:
         return make(size)
     with part.outside():
-        places = e.effect(f"load i32, ptr {state.address('threads', threads.address())}")
+        places = threads_now(state, threads.MOST)
         lines = e.op(f"add i64 {e.op(f'sdiv i64 {size}, 64')}, 2")  # apart from each other's in the cache
         each = e.op(f"mul i64 {lines}, 64")
-        base = make(e.effect(f"mul i64 {e.effect(f'zext i32 {places} to i64')}, {each}"))
+        base = make(e.effect(f"mul i64 {places}, {each}"))
     bytes_each = e.op(f"mul i64 {each}, {itemsize}")
     e.declare("declare i64 @llvm.smax.i64(i64, i64)")
     seat = e.op("call i64 @llvm.smax.i64(i64 %seat, i64 0)")

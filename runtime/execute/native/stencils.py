@@ -7,15 +7,20 @@ depends on its old value was computed; what waits lies in memory of its own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 
-from runtime.execute.native.arrays import plus, times
+from runtime.execute.native import pool_ir, shares
+from runtime.execute.native.arrays import create, plus, times
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.lines import (
+    Put,
     Room,
+    about,
     before_whole,
     begin,
     counted,
+    duration,
     element_at,
     line,
     minus,
@@ -29,6 +34,7 @@ from runtime.execute.native.values import Arr, Lazy, Num
 
 CHUNK = 1024  # elements of a line that wait together, where there is only one line
 MOST = 1 << 16  # lines that may wait
+FEWEST = 8  # lines of a thread, for each line that its neighbours' lines reach
 
 
 def delayed(state: State, target: Arr, value: Lazy, near: Sequence[Arr]) -> bool:
@@ -52,7 +58,7 @@ def delayed(state: State, target: Arr, value: Lazy, near: Sequence[Arr]) -> bool
         lag += 1  # the line that is written while another one is computed must not be read behind the place
     if lag > MOST:
         return False
-    by_lines(state, target, value, lag)
+    by_lines(state, target, value, lag, max(1, *(abs(rows) for rows, _ in moves)))
     return True
 
 
@@ -84,46 +90,51 @@ def row_of(e: Emitter, target: Arr, number: str) -> list[str]:
     return [number, *reversed(found)]
 
 
-def by_lines(state: State, target: Arr, value: Lazy, lag: int) -> None:
-    """Line by line; `lag` computed lines wait to be written, the first of them beside the next one."""
-    e, size = state.e, target.dims[-1]
-    lanes, itemsize = width(value, target.dtype), target.dtype.itemsize
-    unit = target.strides[-1] == str(itemsize)
-    wide, first, misplaced = size, "", ""
-    if unit and size.isdigit() and all(int(s) % 64 == 0 for s in target.strides[:-1] if s.isdigit()):
-        first = before_whole(e, target.data, lanes, itemsize, size)
-    if first:  # lines that wait lie in memory as those of the target do
-        wide = str((int(size) + 2 * lanes) // lanes * lanes)
-        low = e.op(f"and i64 {e.op(f'ptrtoint ptr {target.data} to i64')}, {lanes * itemsize - 1}")
-        misplaced = e.op(f"and i64 {low}, {-itemsize}")
-    room = Room(target.element, times(e, str(lag + 1), wide))
-    room.reserve(state)
-    begin(e)
-    watching, e.watch = e.watch, False
-    total = "1"
-    for n in target.dims[:-1]:
-        total = times(e, total, n)
+class _Lines:
+    """The lines of the target, whose new elements wait in lines of memory until they may be written."""
 
-    def waiting(number: str) -> Arr:
-        """The line in which line number so and so waits."""
-        slot = "0" if not lag else e.op(f"urem i64 {number}, {lag + 1}")
-        offset = times(e, times(e, slot, wide), str(target.dtype.itemsize))
-        if misplaced:
-            offset = plus(e, offset, misplaced)
-        at = room.at if offset == "0" else e.op(f"getelementptr i8, ptr {room.at}, i64 {offset}")
-        return Arr(target.dtype, at, (size,), (str(target.dtype.itemsize),))
+    def __init__(self, state: State, target: Arr, value: Lazy, lag: int) -> None:
+        self.state, self.e, self.target, self.value, self.lag = state, state.e, target, value, lag
+        e, size, itemsize = state.e, target.dims[-1], target.dtype.itemsize
+        self.lanes = width(value, target.dtype)
+        self.unit = target.strides[-1] == str(itemsize)
+        self.wide, self.first, self.misplaced = size, "", ""
+        if self.unit and size.isdigit() and all(int(s) % 64 == 0 for s in target.strides[:-1] if s.isdigit()):
+            self.first = before_whole(e, target.data, self.lanes, itemsize, size)
+        if self.first:  # lines that wait lie in memory as those of the target do
+            self.wide = str((int(size) + 2 * self.lanes) // self.lanes * self.lanes)
+            low = e.op(f"and i64 {e.op(f'ptrtoint ptr {target.data} to i64')}, {self.lanes * itemsize - 1}")
+            self.misplaced = e.op(f"and i64 {low}, {-itemsize}")
+        self.room = Room(target.element, times(e, str(lag + 1), self.wide))
 
-    def write(number: str) -> None:
-        row, outer = waiting(number), row_of(e, target, number)
+    def waiting(self, at: str, slot: str) -> Arr:
+        """A line in memory."""
+        e, size, itemsize = self.e, self.target.dims[-1], str(self.target.dtype.itemsize)
+        offset = times(e, times(e, slot, self.wide), itemsize)
+        if self.misplaced:
+            offset = plus(e, offset, self.misplaced)
+        place = at if offset == "0" else e.op(f"getelementptr i8, ptr {at}, i64 {offset}")
+        return Arr(self.target.dtype, place, (size,), (itemsize,))
+
+    def turn(self, number: str) -> Arr:
+        """The line in which line number so and so waits, where `lag` of them do."""
+        slot = "0" if not self.lag else self.e.op(f"urem i64 {number}, {self.lag + 1}")
+        return self.waiting(self.room.at, slot)
+
+    def write(self, number: str, row: Arr) -> None:
+        """A line that waited, into the target."""
+        e, outer = self.e, row_of(self.e, self.target, number)
 
         def body(k: str) -> None:
-            untagged(e, lambda: put_at(e, target, [*outer, k], element_at(e, row, [k])))
+            untagged(e, lambda: put_at(e, self.target, [*outer, k], element_at(e, row, [k])))
 
-        vectors(e, "0", size, lanes, body, unit, first if unit else "")
+        size, first = self.target.dims[-1], self.first if self.unit else ""
+        vectors(e, "0", size, self.lanes, body, self.unit, first)
 
-    def compute(number: str, earlier: str = "") -> None:
-        row = waiting(number)
-        old = waiting(earlier) if earlier else row
+    def compute(self, number: str, row: Arr, earlier: str = "") -> None:
+        """A line, into memory; and one that waited into the target, element by element."""
+        e, target = self.e, self.target
+        old = self.turn(earlier) if earlier else row
         place = row_of(e, target, earlier) if earlier else []
 
         def put(indices: list[str], x: Num) -> None:
@@ -132,25 +143,90 @@ def by_lines(state: State, target: Arr, value: Lazy, lag: int) -> None:
                 untagged(e, lambda: put_at(e, target, [*place, *k], element_at(e, old, k)))
             untagged(e, lambda: put_at(e, row, k, x))
 
-        line(state, value, row_of(e, target, number), size, put, lanes, first=first, masked=unit)
+        self.line(number, put)
 
-    def direct(number: str) -> None:
-        outer = row_of(e, target, number)
+    def direct(self, number: str) -> None:
+        """A line, into the target at once."""
 
         def put(indices: list[str], x: Num) -> None:
-            untagged(e, lambda: put_at(e, target, indices, x))
+            untagged(self.e, lambda: put_at(self.e, self.target, indices, x))
 
-        line(state, value, outer, size, put, lanes, first=first, masked=unit)
+        self.line(number, put)
 
-    if not lag:
-        counted(e, "0", total, 1, direct)
+    def line(self, number: str, put: Put) -> None:
+        """The new elements of a line."""
+        outer, size = row_of(self.e, self.target, number), self.target.dims[-1]
+        line(self.state, self.value, outer, size, put, self.lanes, first=self.first, masked=self.unit)
+
+    def stretch(self, start: str, stop: str) -> None:
+        """Lines one after the other; `lag` computed ones wait, the first of them beside the next one."""
+        e, lag = self.e, self.lag
+        self.room.reserve(self.state)
+        if not lag:
+            counted(e, start, stop, 1, self.direct)
+            return
+        most = plus(e, start, str(lag))
+        filled = e.select(e.op(f"icmp slt i64 {stop}, {most}"), "i64", stop, most)
+        left = minus(e, stop, minus(e, filled, start))
+        counted(e, start, filled, 1, lambda n: self.compute(n, self.turn(n)))
+        counted(e, filled, stop, 1, lambda n: self.compute(n, self.turn(n), e.op(f"sub i64 {n}, {lag}")))
+        counted(e, left, stop, 1, lambda n: self.write(n, self.turn(n)))
+
+
+def by_lines(state: State, target: Arr, value: Lazy, lag: int, reach: int) -> None:
+    """Line by line.  reach: how many lines away what a line reads may lie."""
+    e = state.e
+    begin(e)
+    watching, e.watch = e.watch, False
+    lines, total = _Lines(state, target, value, lag), "1"
+    for n in target.dims[:-1]:
+        total = times(e, total, n)
+    work = about((total,)) * duration(value, target.dtype)
+    if total.isdigit() and int(total) >= FEWEST * reach and work >= pool_ir.HOT and e.part is None:
+        _shared(lines, int(total), reach, round(work))
     else:
-        filled = e.select(e.op(f"icmp slt i64 {total}, {lag}"), "i64", total, str(lag))
-        counted(e, "0", filled, 1, compute)
-        counted(e, filled, total, 1, lambda number: compute(number, e.op(f"sub i64 {number}, {lag}")))
-        counted(e, minus(e, total, filled), total, 1, write)
+        lines.stretch("0", total)
     e.watch = watching
     e.version += 1
+
+
+def _shared(lines: _Lines, total: int, reach: int, work: int) -> None:
+    """Threads share the lines: each has as many as the others, side by side.  The outer ones of these, which
+    neighbours read, are computed first, while nothing is written, and written when all others are."""
+    e, state, edges = lines.e, lines.state, 2 * reach
+    pieces = shares.threads_now(state, total // (FEWEST * reach))
+    alone, several, out = e.block("alone"), e.block("several"), e.block("lines")
+    e.branch(e.effect(f"icmp slt i64 {pieces}, 2"), alone, several)
+    e.start(alone)
+    with e.scope():
+        lines.stretch("0", str(total))
+    e.jump(out)
+    e.start(several)
+    with e.scope():
+        size = times(e, str(edges), lines.wide)
+        kept = create(state, [e.op(f"mul i64 {pieces}, {size}")], lines.target.dtype, False).data
+
+        def at_edge(edge: Callable[[str, Arr], None], own: str, n: str) -> None:
+            edge(n, lines.waiting(kept, plus(e, n, own)))
+
+        def piece(k: str, edge: Callable[[str, Arr], None], inner: bool) -> None:
+            ends = [k, e.op(f"add i64 {k}, 1")]
+            start, stop = (e.op(f"udiv i64 {e.op(f'mul i64 {p}, {total}')}, {pieces}") for p in ends)
+            after, before = e.op(f"add i64 {start}, {reach}"), e.op(f"sub i64 {stop}, {reach}")
+            if inner:
+                lines.stretch(after, before)
+            slot = e.op(f"mul i64 {k}, {edges}")
+            for low, high, base in ((start, after, 0), (before, stop, reach)):
+                own = e.op(f"sub i64 {e.op(f'add i64 {slot}, {base}')}, {low}")
+                counted(e, low, high, 1, functools.partial(at_edge, edge, own))
+
+        def some(first: str, last: str) -> None:
+            counted(e, first, last, 1, lambda k: piece(k, lines.write, True))
+
+        counted(e, "0", pieces, 1, lambda k: piece(k, lines.compute, False))
+        shares.share(state, "0", pieces, some, work=str(work))
+    e.jump(out)
+    e.start(out)
 
 
 def by_chunks(state: State, target: Arr, value: Lazy, lag: int) -> None:

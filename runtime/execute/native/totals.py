@@ -77,7 +77,8 @@ def _either(
     found = e.phi(out, llvm)
     e.branch(e.effect(f"icmp sge i64 {size}, {LONG}"), *ways)
     cut = functools.partial(_cut, state, name, kind, size, piece, whole, cost)
-    for block, compute in zip(ways, (cut, whole), strict=True):
+    computing: tuple[Callable[[], str], ...] = (cut, whole)
+    for block, compute in zip(ways, computing, strict=True):
         e.start(block)
         with e.scope():
             value = compute()

@@ -161,6 +161,32 @@ def test_stencils() -> None:
     same(lambda u: u[1:-1, 1:-1] * 0.5 + u[2:, 1:-1] - u[:-2, 2:], numbers(70, 81))
 
 
+@pytest.mark.parametrize("shape", [(40, 30), (257, 19), (100, 90)])
+@pytest.mark.parametrize("far", [1, 3])
+def test_stencils_in_place(shape: tuple[int, int], far: int) -> None:
+    def heat(u: Any) -> Any:
+        for _ in range(4):
+            u[far:-far, 1:-1] += 0.2 * (u[2 * far :, 1:-1] + u[: -2 * far, 1:-1] - u[far:-far, 2:] * u[1, 1])
+        return u
+
+    def ahead(u: Any) -> Any:
+        u[:-far, :-1] = u[far:, 1:] * 0.5 + u[:-far, 1:]
+        u[far:, 2:] = u[:-far, :-2] - u[far:, 1:-1]
+        return u
+
+    jobs = shape[0] > 60
+    same(heat, numbers(*shape), jobs=jobs)
+    same(ahead, numbers(*shape), jobs=jobs)
+
+
+def test_stencils_in_place_of_three_axes() -> None:
+    def function(u: Any) -> Any:
+        u[1:-1, 1:-1, 1:-1] = (u[2:, 1:-1, 1:-1] + u[:-2, 1:-1, 1:-1]) * u[1:-1, 2:, 1:-1] - u[1:-1, :-2, 2:]
+        return u
+
+    same(function, numbers(40, 7, 9))
+
+
 def test_sizes_known_only_at_run_time() -> None:
     with settings.override(executor="native", compile="now"):
         specs = [ag.TensorSpec((None, None), np.float64), ag.TensorSpec((None,), np.float64)]
