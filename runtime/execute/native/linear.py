@@ -25,7 +25,7 @@ from runtime.execute.native.elementwise import (
     kind_of,
     materialized,
 )
-from runtime.execute.native.emit import TRUE, Emitter
+from runtime.execute.native.emit import FALSE, TRUE, Emitter
 from runtime.execute.native.kinds import Scalar, Unlowered
 from runtime.execute.native.lines import counted
 from runtime.execute.native.scalars import loop_kinds
@@ -55,6 +55,13 @@ def dot(state: State, args: Sequence[Val]) -> Val:
     for x in (a, b):
         if item not in (x.strides[-1], x.strides[0]):
             raise Unlowered("np.dot of arrays that are not stored side by side")
+    single = TRUE  # NumPy multiplies two numbers, and adds nothing to zero: the result may be -0.0
+    for n in (*a.dims, *b.dims):
+        one = (TRUE if n == "1" else FALSE) if n.isdigit() else state.e.op(f"icmp eq i64 {n}, 1")
+        single = state.e.both(single, one)
+    if single == TRUE:
+        raise Unlowered("np.dot of one number and another")
+    state.e.bail_if(single)
     return product(state, a, b, kind)
 
 
@@ -71,7 +78,7 @@ def norm(state: State, args: Sequence[Val]) -> Val:
     for n in x.dims:
         count = times(state.e, count, n)
     flat = dataclasses.replace(x, dims=(count,), strides=(str(x.dtype.itemsize),), handle=None)
-    return numpy_call(state, "sqrt", [dot(state, (flat, flat))], {})
+    return numpy_call(state, "sqrt", [product(state, flat, flat, flat.element)], {})
 
 
 def operands(state: State, args: Sequence[Val]) -> tuple[Arr, Arr, Scalar]:

@@ -29,6 +29,8 @@ def running(name: str, step: np.ufunc) -> Handler:
             raise Unlowered(f"np.cum{name} of something else than an array")
         x = typed(state, name, as_lazy(state.e, given["a"]), given.get("dtype"), ())
         axis = constant(given.get("axis"), None)
+        if not x.dims:
+            raise Unlowered(f"np.cum{name} of an array without axes")
         if axis is None:
             x, axis = as_line(state, x, 0), 0
         if type(axis) is not int or not -len(x.dims) <= axis < len(x.dims):

@@ -10,7 +10,8 @@ import pytest
 
 import autograph as ag
 from runtime.execute.native.executor import unavailable
-from tests.execute.native.harness import both
+from runtime.types import ArrayType
+from tests.execute.native.harness import both, one_node, pair
 
 pytestmark = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
 R = np.random.default_rng(3)
@@ -127,6 +128,18 @@ def test_get(function: Callable[..., Any], args: tuple[Any, ...]) -> None:
 @pytest.mark.parametrize("args", [p[1] for p in PUT], ids=[p[0] for p in PUT])
 def test_put(args: tuple[Any, ...]) -> None:
     both(put_twice, [args, args], lowered=False)
+
+
+def test_a_product_of_two_numbers_may_be_negative_zero() -> None:
+    two = pair(one_node("np.dot", [ArrayType(np.dtype(float), (None,))] * 2))
+    two.check((np.array([-1.0]), np.array([0.0])))
+    assert two.handed_back == 1
+    two.check((np.array([-1.0, -1.0]), np.array([0.0, 0.0])))
+    assert two.handed_back == 1
+
+
+def test_running_sums_of_arrays_without_axes() -> None:
+    both(looped(lambda x: np.cumsum(x) + 0.0), [(np.array(3.0),)], lowered=False)
 
 
 def through_itself(x: Any, value: Any) -> Any:
