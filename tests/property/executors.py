@@ -1,6 +1,7 @@
 """Random graphs on every executor: the plan and native code do what the reference interpreter does.
 
     python -m tests.property.executors --graphs 100000 --seed 0    the long run (about an hour on one core)
+    python -m tests.property.executors --threads 3                 the same, every loop shared by threads
     python -m tests.property.executors --only 4711                 one graph, with the difference and its text
 
 LLVM takes ten times as long as everything else, so most graphs are compiled without any of its passes: that
@@ -36,6 +37,7 @@ from runtime.passes.pipeline import optimise
 from tests.execute.native.harness import bits
 from tests.property.numeric import Sample, sample
 from tests.property.oracle import time_limit
+from tests.sharing import sharing
 
 CALLS = 4
 FULLY = 25  # one graph in so many is compiled as for users
@@ -184,15 +186,16 @@ def check(seed: int, tally: Tally, full: bool | None = None) -> str | None:
 
 
 # ------------------------------------------------------------------------------------------- many
-def block(first: int, stop: int, at: Any, answers: Any) -> None:
+def block(first: int, stop: int, threads: int, at: Any, answers: Any) -> None:
     """Check the graphs of a range of seeds, in a process of its own."""
     tally = Tally()
     failed = {}
-    for seed in range(first, stop):
-        at.value = seed
-        problem = check(seed, tally)
-        if problem:
-            failed[seed] = problem
+    with sharing(threads) if threads else contextlib.nullcontext():
+        for seed in range(first, stop):
+            at.value = seed
+            problem = check(seed, tally)
+            if problem:
+                failed[seed] = problem
     answers.put((failed, tally))
 
 
@@ -201,19 +204,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--graphs", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=0, help="the first one")
+    parser.add_argument("--threads", type=int, default=0, help="so many share every loop, however small")
     parser.add_argument("--only", type=int, help="check one graph, and show it")
     opts = parser.parse_args()
     settings.math, settings.compile, settings.cache_dir = "exact", "now", "off"
     if opts.only is not None:
         print(print_graph(sample(opts.only).graph))
-        problems = [check(opts.only, Tally(), full) for full in (False, True)]
+        with sharing(opts.threads) if opts.threads else contextlib.nullcontext():
+            problems = [check(opts.only, Tally(), full) for full in (False, True)]
         print(problems[0] or problems[1] or "no difference")
         return int(any(problems))
     context, total, count = multiprocessing.get_context("fork"), Tally(), 0
     for first in range(opts.seed, opts.seed + opts.graphs, BLOCK):
         answers, at = context.SimpleQueue(), context.Value("l", first)
         stop = min(first + BLOCK, opts.seed + opts.graphs)
-        process = context.Process(target=block, args=(first, stop, at, answers))
+        process = context.Process(target=block, args=(first, stop, opts.threads, at, answers))
         process.start()
         process.join()
         if process.exitcode or answers.empty():
