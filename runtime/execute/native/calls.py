@@ -219,9 +219,7 @@ def _libm(name: str) -> Handler:
         if name in ("log", "log2", "log10"):
             e.defer_if(e.negated(e.op(f"fcmp ogt double {number.text}, 0.0")))
         e.defer_if(e.negated(finite(e, PYTHON_FLOAT, number.text)))
-        e.declare(f"declare double @autograph_{name}(double)")
-        e.leaving()
-        value = e.effect(f"call double @autograph_{name}(double {number.text})")
+        value = e.library("double", name, number.text)
         e.defer_if(e.negated(finite(e, PYTHON_FLOAT, value)))
         return one(PYTHON_FLOAT, value)
 

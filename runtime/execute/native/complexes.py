@@ -155,9 +155,7 @@ def unary(e: Emitter, op: str, x: Num) -> Num:
 def absolute(e: Emitter, x: Num) -> Num:
     """The modulus by the C library's function, which both call; unusual numbers are left."""
     kind = part_kind(x.members[0])
-    e.declare("declare double @autograph_hypot(double, double)")
-    e.leaving()
-    value = e.effect(f"call double @autograph_hypot({', '.join(f'double {p}' for p in parts(e, x))})")
+    value = e.library("double", "hypot", *parts(e, x))
     e.defer_if(e.negated(finite(e, kind, value)))
     return one(kind, value)
 

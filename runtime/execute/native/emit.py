@@ -182,8 +182,14 @@ class Emitter:
         self.line(f'call void asm sideeffect "", "x"({t} {held}) nounwind memory(inaccessiblemem: readwrite)')
         return value
 
+    def library(self, llvm: str, name: str, *values: str) -> str:
+        """A call of a function of `math.h`, which may raise flags, but clears none (ISO C, 7.6)."""
+        self.outside = True
+        self.declare(f"declare {llvm} @autograph_{name}({', '.join([llvm] * len(values))}) nounwind")
+        return self.effect(f"call {llvm} @autograph_{name}({', '.join(f'{llvm} {v}' for v in values)})")
+
     def leaving(self) -> None:
-        """A C function is about to be called: it may clear the flags, so what they say now is put away."""
+        """NumPy's code is about to be called: it may clear the flags, so what they say now is put away."""
         self.outside = True
         if self.watch:
             self.declare("declare i32 @autograph_fetestexcept(i32)")

@@ -119,10 +119,8 @@ def float_power(e: Emitter, x: Num, y: Num, kind: Scalar) -> Num:
     t = kind.llvm
     if y.const is None or not float(y.const).is_integer() or y.const <= 0:
         e.defer_if(e.negated(e.op(f"fcmp ogt {t} {x.text}, 0.0")))
-    name = "autograph_pow" if kind.bits == 64 else "autograph_powf"
-    e.declare(f"declare {t} @{name}({t}, {t})")
-    e.leaving()
-    value = e.effect(f"call {t} @{name}({t} {e.opaque(t, x.text)}, {t} {e.opaque(t, y.text)})")
+    name = "pow" if kind.bits == 64 else "powf"
+    value = e.library(t, name, e.opaque(t, x.text), e.opaque(t, y.text))
     e.defer_if(e.negated(finite(e, kind, value)))
     return one(kind, value)
 
