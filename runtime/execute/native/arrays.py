@@ -91,11 +91,23 @@ def checked_index(e: Emitter, i: Num, size: str) -> str:
     low, high = span_of(i) if len(i.members) == 1 else (-1, 1 << 62)
     if low >= 0 and size.isdigit() and high < int(size):
         return at
+    if low < 0 and e.prompt():
+        return _from_the_end(e, at, size)
     if low < 0:
         negative = e.op(f"icmp slt i64 {at}, 0")
         at = e.select(negative, "i64", e.op(f"add i64 {at}, {size}"), at)
     e.bail_if(e.op(f"icmp uge i64 {at}, {size}"))
     return at
+
+
+def _from_the_end(e: Emitter, at: str, size: str) -> str:
+    """An index that is in range or, which is less likely, counted from the end; else leaves to the plan."""
+    with e.seldom(e.op(f"icmp uge i64 {at}, {size}")) as (before, out):
+        other = e.op(f"add i64 {at}, {size}")
+        e.bail_if(e.op(f"icmp uge i64 {other}, {size}"))
+        phi = e.phi(out, "i64")
+        phi.ways = [(at, before.label), (other, e.here.label)]
+    return phi.name
 
 
 def bound(e: Emitter, given: Num | None, size: str, low: str, high: str, default: str) -> str:

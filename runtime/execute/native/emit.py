@@ -19,8 +19,11 @@ from runtime.execute.native.kinds import Unlowered
 TRUE, FALSE = "true", "false"
 BRIEFLY = '"briefly"'  # stands where a function begins that has little to gain from LLVM's passes
 LIMIT = 200_000  # names, those of attempts that were rolled back included
+UNROLLED = 64  # lines of a loop of which LLVM does several trips in a row
 PLACES = 1_000_000  # the number of the first metadata about places
 PAIR = "<2 x float>"  # a complex64: no register class of its own, so assembly takes it as a double
+_KEPT = re.compile(r'call void asm sideeffect "", "x"\((?:\w+|<[^>]*>) (%[^)]*)\)')
+_FLOATS = re.compile(r"(%\S+) = f(?:add|sub|mul|div) (?:\w+|<[^>]*>) ([^\s,]+), ([^\s,]+)$")
 FLAGS = 1 | 4 | 8 | 16  # invalid, division by zero, overflow, underflow
 _TARGET = re.compile(r"label %(\w+)")
 
@@ -85,7 +88,9 @@ class Emitter:
     place of those that don't count.  helpers: other functions of the module, by name.
     tags: what is said of the aliasing of reads and of writes.
     likely: of sizes that are not known, what they are but for unusual cases.
-    pending: whether a check has failed that need not be acted on at once.  version: changes when memory does.
+    pending: whether a check has failed that need not be acted on at once.  at_once: whether all are, which
+    is quicker where the processor does one thing after the other.  says: what conditions stand for (see
+    `narrowing`).  version: changes when memory does.
     """
 
     def __init__(self, watch: bool) -> None:
@@ -99,6 +104,8 @@ class Emitter:
         self.when = TRUE
         self.bails = 0
         self.pending = FALSE
+        self.at_once = False
+        self.says: dict[str, tuple[Any, ...]] = {}
         self.outside = False
         self.version = 0
         self.tags = ("", "")
@@ -176,8 +183,9 @@ class Emitter:
 
     def keep(self, llvm: str, value: str) -> str:
         """The value, which must be computed even if nobody needs it: computing it may raise a flag."""
-        if not self.watch:
+        if not self.watch or f"kept {value}" in self.memo:
             return value
+        self.memo[f"kept {value}"] = value
         t, held = ("double", self.op(f"bitcast {llvm} {value} to double")) if llvm == PAIR else (llvm, value)
         self.line(f'call void asm sideeffect "", "x"({t} {held}) nounwind memory(inaccessiblemem: readwrite)')
         return value
@@ -232,7 +240,9 @@ class Emitter:
         """`not a`."""
         if a in (TRUE, FALSE):
             return FALSE if a == TRUE else TRUE
-        return self.op(f"xor i1 {a}, true")
+        made = self.op(f"xor i1 {a}, true")
+        self.says.setdefault(made, ("not", a, None))
+        return made
 
     def select(self, condition: str, llvm: str, yes: str, no: str) -> str:
         """`yes if condition else no`."""
@@ -296,12 +306,35 @@ class Emitter:
         self.here.closed = True
         self.start(following)
 
-    def defer_if(self, condition: str) -> None:
-        """Leave to the plan, at the next `flush`: for checks after which wrong numbers do no harm."""
-        condition = self.both(self.when, condition)
+    @contextlib.contextmanager
+    def seldom(self, condition: str) -> Iterator[tuple[Block, Block]]:
+        """Code for where the condition, which hardly ever does, holds; the blocks before and after it."""
+        before, rare, following = self.here, self.block("seldom"), self.block("go")
+        self.branch(condition, rare, following)
+        before.lines[-1] += ", !prof !0"
+        self.start(rare)
+        with self.scope():
+            yield before, following
+            self.jump(following)
+        self.start(following)
+
+    def defer_if(self, condition: str, rare: bool = False) -> None:
+        """Leave to the plan, now or at the next `flush`: for checks after which wrong numbers do no harm.
+
+        rare: whether the condition hardly ever holds, also where the code does not count.
+        """
+        if self.prompt():
+            self.bail_if(condition)
+            return
+        if not rare:
+            condition = self.both(self.when, condition)
         if condition != FALSE:
             self.bails += 1
         self.pending = self.either(self.pending, condition)
+
+    def prompt(self) -> bool:
+        """Whether checks are acted on where they are made."""
+        return self.at_once and self.when == TRUE and self.lanes == 1
 
     def flush(self) -> None:
         """Act on the checks that were put off."""
@@ -348,6 +381,21 @@ class Emitter:
         ]  # fmt: skip
         return first
 
+    def unroll(self, blocks: list[Block]) -> None:
+        """Let LLVM do several trips of a loop, whose last line goes back, in a row.
+
+        It does so by itself only where no value is kept.
+        """
+        lines = [x for b in blocks for x in b.lines]
+        if len(lines) > UNROLLED or not any("asm sideeffect" in x for x in lines):
+            return
+        number = 10 + len(self.metadata)
+        blocks[-1].lines[-1] += f", !llvm.loop !{number}"
+        self.metadata += [
+            f"!{number} = distinct !{{!{number}, !{number + 1}}}",
+            f'!{number + 1} = !{{!"llvm.loop.unroll.count", i32 {4 if len(lines) <= UNROLLED // 2 else 2}}}',
+        ]
+
     # ------------------------------------------------------------------ places
     @contextlib.contextmanager
     def scope(self) -> Iterator[None]:
@@ -385,7 +433,10 @@ class Emitter:
         """All blocks that control can get to, the first one opened by the prologue."""
         first = self.blocks[0]
         opened = Block(first.label, first.phis, [*self.prologue, *first.lines])
-        return "\n".join(b.text() for b in _reached([opened, *self.blocks[1:]]))
+        reached = _reached([opened, *self.blocks[1:]])
+        for block in reached:
+            block.lines = needed(block.lines)
+        return "\n".join(b.text() for b in reached)
 
 
 def _reached(blocks: list[Block]) -> list[Block]:
@@ -400,3 +451,12 @@ def _reached(blocks: list[Block]) -> list[Block]:
     for phi in (phi for block in kept for phi in block.phis):
         phi.ways = [way for way in phi.ways if way[1] in found]
     return kept
+
+
+def needed(lines: list[str]) -> list[str]:
+    """The lines of a block without those that keep what another value, itself kept, is made of."""
+    kept = {m[1] for m in map(_KEPT.match, lines) if m}
+    if len(kept) < 2:
+        return lines
+    read = {x for m in map(_FLOATS.match, lines) if m and m[1] in kept for x in m.groups()[1:]}
+    return [x for x in lines if (m := _KEPT.match(x)) is None or m[1] not in read]

@@ -57,6 +57,7 @@ define internal i32 @breathe() noinline cold {
   ret i32 %failed
 }
 """
+WEIGHTS = ((1, 1 << 20), (1 << 20, 1))  # of branches that are hardly ever, and almost always, taken
 LARGE = 1 << 16  # bytes
 OBJECTS = (
     "autograph_type_int", "autograph_type_float", "autograph_type_ndarray", "autograph_True",
@@ -71,7 +72,9 @@ def module(kernel: Kernel, in_order: bool) -> str:
     externals = sorted({*OBJECTS, *kernel.objects, *kernel.addresses, *writer.used})
     lines = [f"@{name} = external global i8" for name in externals]
     declared = [*DECLARATIONS.strip().splitlines(), *kernel.declarations, *writer.e.declarations]
-    weights = '!0 = !{!"branch_weights", i32 1, i32 1048576}'
+    weights = "\n".join(
+        f'!{k} = !{{!"branch_weights", i32 {yes}, i32 {no}}}' for k, (yes, no) in enumerate(WEIGHTS)
+    )
     define = f"define ptr @entry(ptr %self, ptr %args, i64 %nargs) {BRIEFLY} {{\n{body}\n}}"
     text = "\n".join([*lines, *dict.fromkeys(declared), VARIABLES, kernel.text, define, weights])
     return text + "\n"

@@ -9,8 +9,9 @@ from __future__ import annotations
 from runtime.execute.native import ranges
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.kinds import Unlowered
-from runtime.execute.native.values import Num, one, span_of
+from runtime.execute.native.values import Num, likely_of, one, span_of
 
+RARE = 1 << 53  # hardly a number is larger
 _NAMES = {"add": "add", "sub": "sub", "mul": "mul"}
 _ORDER = {"lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
 
@@ -24,38 +25,46 @@ def checked(e: Emitter, op: str, x: Num, y: Num) -> Num:
         if kind.kind == "i" and kind.weak and low <= value <= high:
             return one(kind, str(value), value)
     sign = "s" if kind.kind == "i" else "u"
-    llvm = kind.llvm
-    span = ranges.OF_OPERATOR[op](span_of(x), span_of(y))
-    if span is not None and ranges.inside(span, kind):
+    llvm, combine = kind.llvm, ranges.OF_OPERATOR[op]
+    span, likely = combine(span_of(x), span_of(y)), combine(likely_of(x), likely_of(y))
+    assert span is not None and likely is not None
+    if ranges.inside(span, kind):
         text = e.op(f"{_NAMES[op]} n{sign}w {llvm} {x.text}, {y.text}")
-        return one(kind, text, span=span)
-    limited = None if sign == "u" else beyond(e, op, x, y)
+        return one(kind, text, span=span, likely=likely)
+    if ranges.inside(likely, kind):
+        return one(kind, e.op(f"{_NAMES[op]} {llvm} {x.text}, {y.text}"), likely=likely)
+    limited, fits = (None, ranges.whole(kind)) if sign == "u" else beyond(e, op, x, y)
+    likely = ranges.cut(likely, fits)
+    span = ranges.cut(span, fits) if e.prompt() else None
     if limited is not None:
-        e.defer_if(limited)
-        return one(kind, e.op(f"{_NAMES[op]} {llvm} {x.text}, {y.text}"))
+        e.defer_if(limited, likely[1] > RARE)
+        wraps = f" n{sign}w" if span else ""
+        return one(kind, e.op(f"{_NAMES[op]}{wraps} {llvm} {x.text}, {y.text}"), span=span, likely=likely)
     function = f"llvm.{sign}{_NAMES[op]}.with.overflow.{llvm}"
     e.declare(f"declare {{ {llvm}, i1 }} @{function}({llvm}, {llvm})")
     both = e.op(f"call {{ {llvm}, i1 }} @{function}({llvm} {x.text}, {llvm} {y.text})")
     value_text = e.op(f"extractvalue {{ {llvm}, i1 }} {both}, 0")
     e.defer_if(e.op(f"extractvalue {{ {llvm}, i1 }} {both}, 1"))
-    return one(kind, value_text)
+    return one(kind, value_text, span=span, likely=likely)
 
 
-def beyond(e: Emitter, op: str, x: Num, y: Num) -> str | None:
+def beyond(e: Emitter, op: str, x: Num, y: Num) -> tuple[str | None, ranges.Span]:
     """Whether the result is beyond the range, as a comparison of the operand that is no constant; a
-    processor computes it beside the result.  None where neither is a positive constant."""
+    processor computes it beside the result.  None where neither is a positive constant.  And what a result
+    that is not beyond lies in."""
     if x.const is not None and op != "sub":
         x, y = y, x
-    if y.const is None or y.const <= 0 or (op == "mul" and y.const < 2):
-        return None
-    llvm, c = x.llvm, int(y.const)
     least, most = ranges.whole(x.scalar)
+    if y.const is None or y.const <= 0 or (op == "mul" and y.const < 2):
+        return None, (least, most)
+    llvm, c = x.llvm, int(y.const)
     if op == "add":
-        return e.op(f"icmp sgt {llvm} {x.text}, {most - c}")
+        return e.op(f"icmp sgt {llvm} {x.text}, {most - c}"), (least, most)
     if op == "sub":
-        return e.op(f"icmp slt {llvm} {x.text}, {least + c}")
+        return e.op(f"icmp slt {llvm} {x.text}, {least + c}"), (least, most)
     limit = most // c
-    return e.op(f"icmp ugt {llvm} {e.op(f'add {llvm} {x.text}, {limit}')}, {2 * limit}")
+    above = e.op(f"icmp ugt {llvm} {e.op(f'add {llvm} {x.text}, {limit}')}, {2 * limit}")
+    return above, (-limit * c, limit * c)
 
 
 def guard_divisor(e: Emitter, x: Num, y: Num) -> None:
@@ -64,6 +73,11 @@ def guard_divisor(e: Emitter, x: Num, y: Num) -> None:
     if y.const is not None and y.const not in (0, -1):
         return
     a, b = span_of(x), span_of(y)
+    if e.prompt() and x.scalar.kind == "i" and b[0] <= -1 and b[1] >= 0 and a[0] == ranges.whole(x.scalar)[0]:
+        with e.seldom(e.op(f"icmp ult {llvm} {e.op(f'add {llvm} {y.text}, 1')}, 2")):
+            e.bail_if(e.op(f"icmp eq {llvm} {y.text}, 0"))
+            e.bail_if(e.op(f"icmp eq {llvm} {x.text}, {a[0]}"))
+        return
     if b[0] <= 0 <= b[1]:
         e.bail_if(e.op(f"icmp eq {llvm} {y.text}, 0"))
     if x.scalar.kind == "i" and b[0] <= -1 <= b[1] and a[0] == ranges.whole(x.scalar)[0]:
@@ -91,6 +105,11 @@ def floor_div(e: Emitter, x: Num, y: Num) -> Num:
         return one(kind, e.op(f"ashr {llvm} {x.text}, {int(y.const).bit_length() - 1}"), span=span)
     quotient = e.op(f"sdiv {llvm} {x.text}, {d}")
     down = crossing(e, x, d)
+    if e.prompt() and y.const is None:
+        with e.seldom(down) as (before, out):
+            phi = e.phi(out, llvm)
+            phi.ways = [(quotient, before.label), (e.op(f"add {llvm} {quotient}, -1"), e.here.label)]
+        return one(kind, phi.name, span=span)
     return one(kind, e.op(f"add {llvm} {quotient}, {e.op(f'sext i1 {down} to {llvm}')}"), span=span)
 
 
@@ -116,6 +135,11 @@ def floor_mod(e: Emitter, x: Num, y: Num) -> Num:
     if y.const is not None and y.const > 0 and y.const & (y.const - 1) == 0:
         return one(kind, e.op(f"and {llvm} {x.text}, {y.const - 1}"), span=span)
     rest = e.op(f"srem {llvm} {x.text}, {d}")
+    if e.prompt() and y.const is None:
+        with e.seldom(crossing(e, x, d)) as (before, out):
+            phi = e.phi(out, llvm)
+            phi.ways = [(rest, before.label), (e.op(f"add {llvm} {rest}, {d}"), e.here.label)]
+        return one(kind, phi.name, span=span)
     more = e.select(crossing(e, x, d), llvm, d, "0")
     return one(kind, e.op(f"add {llvm} {rest}, {more}"), span=span)
 

@@ -17,10 +17,10 @@ from runtime.execute.native import (
     linear,
     lists,
     merge,
+    narrowing,
     ownership,
     plain_nodes,
 )
-from runtime.execute.native.arrays import dense
 from runtime.execute.native.emit import FALSE, FLAGS, TRUE, Block, Emitter, Phi
 from runtime.execute.native.facts import gain, often, watches
 from runtime.execute.native.iterables import length
@@ -30,13 +30,11 @@ from runtime.execute.native.kinds import (
     PYTHON_INT,
     Scalar,
     Unlowered,
-    numpy_scalar,
-    payload,
-    scalar_of_type,
 )
 from runtime.execute.native.liveness import Liveness
 from runtime.execute.native.results import handed_back
 from runtime.execute.native.scalars import truth
+from runtime.execute.native.signature import parameter
 from runtime.execute.native.state import State
 from runtime.execute.native.values import (
     Arr,
@@ -46,19 +44,18 @@ from runtime.execute.native.values import (
     Static,
     Val,
     choose,
-    joined,
     lift,
     one,
 )
 from runtime.execute.native.waiting import may_wait
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.walk import walk_nodes
-from runtime.types import ArrayType, NumberType, Type
+from runtime.types import ArrayType, Type
 
 MAX_PICKED = 16
-OUTER_PAUSE = 1 << 10  # the same for a `for` with a loop inside
+OUTER_PAUSE = 8  # the same for a `for` with a loop inside
 PRODUCTS = ("matmul", "np.matmul", "np.dot", "nd.dot")
-PAUSE = 1 << 20  # trips of a `while` between looks at what else goes on
+PAUSE = 16  # the logarithm of how many trips of a `while` lie between looks at what else goes on
 
 
 def lower(graph: Graph, in_order: bool = True) -> Kernel:
@@ -84,7 +81,6 @@ class _Lowering:
         self.graph, self.in_order = graph, in_order
         self.e = Emitter(watches(graph))
         self.state = State(self.e, kinds=kinds, often=often(graph))
-        self.arguments = self.e.parameters
         self.changes = 0
         self.settled: dict[Node, list[Val]] = {}
 
@@ -93,7 +89,7 @@ class _Lowering:
         """Lower the whole graph."""
         if self.graph.diverges or len(self.graph.results) != 1:
             raise Unlowered("a graph that never returns, or returns several values")
-        params = tuple(self.param(k, v.type) for k, v in enumerate(self.graph.params))
+        params = tuple(parameter(self.e, k, v.type, self.in_order) for k, v in enumerate(self.graph.params))
         results = self.region(self.graph, params)
         if results is None:
             raise Unlowered("a graph that always raises")
@@ -108,7 +104,7 @@ class _Lowering:
         self.e.end("ret i32 1")
         self.e.start(Block("interrupted"))
         self.e.end("ret i32 2")
-        arguments = ", ".join([*self.arguments, "ptr %out", "ptr %owned", "ptr %raised"])
+        arguments = ", ".join([*self.e.parameters, "ptr %out", "ptr %owned", "ptr %raised"])
         text = f"define internal i32 @kernel({arguments}) noinline nounwind {{\n{self.e.body()}\n}}\n"
         text = "\n".join(
             [*self.e.helpers.values(), *self.e.parts, text, *self.e.metadata, *self.e.described()]
@@ -134,36 +130,6 @@ class _Lowering:
     def byte(self, llvm: str, text: str) -> str:
         """A value as it is stored."""
         return self.e.op(f"zext i1 {text} to i8") if llvm == "i1" else text
-
-    def param(self, k: int, t: Type) -> Val:
-        """A parameter: its value, and the arguments of the function that carry it."""
-        scalar = scalar_of_type(t)
-        if scalar is not None and scalar.kind == "c":
-            raise Unlowered("a complex number as an argument")
-        if scalar is not None:
-            self.arguments.append(f"{scalar.llvm} %p{k}")
-            return one(scalar, f"%p{k}")
-        if isinstance(t, NumberType) and len(t.kinds) == 2:
-            first, second = map(scalar_of_type, t.kinds)
-            assert first is not None and second is not None
-            members = joined((first,), (second,))
-            self.arguments += [f"{payload(members)} %p{k}", f"i1 %p{k}t"]
-            return Num(members, f"%p{k}", f"%p{k}t")
-        if not isinstance(t, ArrayType) or t.shape is None or t.device != "cpu":
-            raise Unlowered(f"an argument of type {t}")
-        kind = numpy_scalar(t.dtype)
-        self.arguments += [f"ptr %p{k}", f"ptr %p{k}o"]
-        dims = []
-        for axis, n in enumerate(t.shape):
-            dims.append(f"%p{k}n{axis}" if n is None else str(n))
-            if n is None:
-                self.arguments.append(f"i64 %p{k}n{axis}")
-        if self.in_order:
-            strides = dense(self.e, dims, kind.dtype.itemsize)
-        else:
-            strides = tuple(f"%p{k}s{axis}" for axis in range(len(dims)))
-            self.arguments += [f"i64 {s}" for s in strides]
-        return Arr(kind.dtype, f"%p{k}", tuple(dims), strides, f"%p{k}o", frozenset((k,)))
 
     # ------------------------------------------------------------------ regions and nodes
     def region(self, graph: Graph, args: Sequence[Val]) -> list[Val] | None:
@@ -324,18 +290,19 @@ class _Lowering:
         choice = self.holds(lift(False) if isinstance(pred, Static) and pred.value is None else pred)
         if choice in (TRUE, FALSE):
             return self.region(node.regions[choice == FALSE], args[1:])
-        picked = self.picked(node, choice, args[1:])
+        both = [narrowing.narrowed(e, choice, holds, args[1:]) for holds in (True, False)]
+        picked = self.picked(node, choice, both)
         if picked is not None:
             return picked
         blocks = [e.block("yes"), e.block("no")]
-        out = e.block("meet")
+        out, asked = e.block("meet"), e.here
         e.branch(choice, *blocks)
         ends = []
         pending, version, changed = e.pending, e.version, False
-        for block, region in zip(blocks, node.regions, strict=True):
+        for block, region, given in zip(blocks, node.regions, both, strict=True):
             e.start(block)
             with e.scope():
-                found = self.region(region, args[1:])
+                found = self.region(region, given)
                 if found is not None:
                     ends.append((found, e.here, e.memo, e.pending))
             e.pending, changed, e.version = pending, changed or e.version != version, version
@@ -357,7 +324,14 @@ class _Lowering:
         if all(text == FALSE for text, _ in waiting.ways):
             out.phis.remove(waiting)
             e.pending = FALSE
-        return _filled(shapes, phis)
+        met = _filled(shapes, phis)
+        if len(ends) == 2:
+            for x, yes, no in zip(met, ends[0][0], ends[1][0], strict=True):
+                if isinstance(x, Num) and isinstance(yes, Num) and isinstance(no, Num):
+                    narrowing.combined(e, x.text, choice, yes.text, no.text)
+                    if _decided(yes, no) and "!prof" not in asked.lines[-1]:
+                        asked.lines[-1] += f", !prof !{int(not yes.const)}"  # a loop is left once
+        return met
 
     def holds(self, x: Val | None) -> str:
         """Whether a condition, or the test of a loop, is true."""
@@ -367,7 +341,7 @@ class _Lowering:
             raise Unlowered("a condition that is no number")
         return truth(self.e, x)
 
-    def picked(self, node: Node, choice: str, args: list[Val]) -> list[Val] | None:
+    def picked(self, node: Node, choice: str, args: list[list[Val]]) -> list[Val] | None:
         """Both arms carried out and the results picked, where that is cheap and has no effect; else None."""
         e = self.e
         if any(r.diverges or len(r.nodes) > MAX_PICKED for r in node.regions) or any(
@@ -376,16 +350,19 @@ class _Lowering:
             return None
         mark = e.mark()
         arms = []
-        for region, condition in zip(node.regions, (choice, e.negated(choice)), strict=True):
+        conditions = choice, e.negated(choice)
+        for region, condition, given in zip(node.regions, conditions, args, strict=True):
             with e.under(condition):
-                arms.append(self.region(region, args))
+                arms.append(self.region(region, given))
         found: list[Val] | None = []
         for x, y in zip(*(a or [] for a in arms), strict=True):
-            if not isinstance(x, Num) or not isinstance(y, Num):
+            if not isinstance(x, Num) or not isinstance(y, Num) or _decided(x, y):
                 found = None
                 break
             assert found is not None
-            found.append(choose(e, choice, x, y))
+            z = choose(e, choice, x, y)
+            narrowing.combined(e, z.text, choice, x.text, y.text)
+            found.append(z)
         written = mark.here.lines[mark.lines :]
         if (
             found is None
@@ -428,25 +405,27 @@ class _Lowering:
         count = node.attr("carries")
         test, body = node.regions
 
-        def trip(carry: list[Val], following: Block, out: Block) -> list[Val] | None:
+        def trip(carry: list[Val], head: Block, out: Block) -> list[Val] | None:
             trips, carry = carry[0], carry[1:]
             asked = self.region(test, [*carry, *args[count:]])
             inside, more = e.block("body"), self.holds(asked[0] if asked else None)
             e.flush()
             e.branch(more, inside, out)
             e.start(inside)
+            after = self.region(body, narrowing.narrowed(e, more, True, [*carry, *args[count:]]))
+            if after is None:
+                return None
             assert isinstance(trips, Num)
             self.breathe(trips.text, PAUSE)
-            after = self.region(body, [*carry, *args[count:]])
-            return after if after is None else [one(PYTHON_INT, e.op(f"add i64 {trips.text}, 1")), *after]
+            return [one(PYTHON_INT, e.op(f"add i64 {trips.text}, 1")), *after]
 
         return self.loop(node, [one(PYTHON_INT, "1"), *args[:count]], trip)[1:]
 
     def breathe(self, trips: str, often: int) -> None:
-        """Every so many trips let other threads run and signals be handled: the loop may take very long."""
+        """Let other threads run and signals be handled every 2 to the `often` trips: a loop may take long."""
         e = self.e
         pause, following = e.block("pause"), e.block("go")
-        due = e.op(f"icmp eq i64 {e.op(f'and i64 {trips}, {often - 1}')}, 0")
+        due = e.op(f"icmp eq i{often} {e.op(f'trunc i64 {trips} to i{often}')}, 0")
         e.line(f"br i1 {due}, label %{pause.label}, label %{following.label}, !prof !0")
         e.here.closed = True
         e.start(pause)
@@ -462,16 +441,19 @@ class _Lowering:
         first: list[Val],
         trip: Callable[[list[Val], Block, Block], list[Val] | None],
         ends: bool = False,
+        inner: bool = False,
     ) -> list[Val]:
         """A loop whose every trip turns the carry into the next one; until the carry's kinds settle.
 
         ends: whether it ends whatever the numbers are, so that a failed check can wait until it has.
+        inner: whether it is left at its head only and has no loop inside.
         """
         e = self.e
         shapes = list(map(merge.opened, first))
         if node in self.settled:
             shapes = list(map(merge.hinted, shapes, first, self.settled[node]))
         owned, depth = self.state.owned, self.state.depth
+        at_once, e.at_once = e.at_once, True
         for _ in range(8):
             mark = e.mark()
             head, out = e.block("head"), e.block("out")
@@ -497,7 +479,9 @@ class _Lowering:
                     ownership.hand_over(self.state, shapes, after, self.state.owned)
                     self.state.owned += sum(map(ownership.carried, shapes))
                     self.close(shapes, after, phis, head, waiting)
-                e.memo = before
+                if inner:
+                    e.unroll(e.blocks[mark.blocks :])
+                e.memo, e.at_once = before, at_once
                 e.start(out)
                 e.pending = self.unneeded(head, waiting) if waiting else FALSE
                 self.touch()
@@ -539,7 +523,7 @@ class _Lowering:
             if tested:
                 exits.append((list(carry), leave, dict(e.memo)))
             e.start(inside)
-            if any(n.op in ("while", "for") for n in node.regions[0].nodes):
+            if _loops(node):
                 self.breathe(counter.text, OUTER_PAUSE)
             item = trips.item(self.state, counter)
             after = self.region(node.regions[0], [item, *carry, *captures])
@@ -555,7 +539,8 @@ class _Lowering:
             step = e.effect(f"add {'nsw' if trips.signed else 'nuw'} i64 {counter.text}, 1")
             return [one(PYTHON_INT, step), *after]
 
-        carry = self.loop(node, [one(PYTHON_INT, trips.first), *args[1 : 1 + count]], trip, ends)
+        first = [one(PYTHON_INT, trips.first), *args[1 : 1 + count]]
+        carry = self.loop(node, first, trip, ends, ends and not _loops(node))
         return self.leave(exits, carry[1:]) if tested else carry[1:]
 
     def leave(self, exits: list[tuple[list[Val], Block, dict[str, str]]], carry: list[Val]) -> list[Val]:
@@ -574,6 +559,17 @@ class _Lowering:
         e.memo, e.here = before, out
         filled = zip(_filled(shapes, phis), shapes, strict=True)
         return [ownership.placed(x, t, self.state.depth, self.state.owned) for x, t in filled]
+
+
+def _decided(x: Num, y: Num) -> bool:
+    """Whether a bool says nothing but which way was taken, as after a `break`: a branch that the processor
+    foresees is quicker than a number to wait for."""
+    return type(x.const) is type(y.const) is bool and x.const != y.const
+
+
+def _loops(node: Node) -> bool:
+    """Whether there is a loop in a loop."""
+    return any(n.op in ("while", "for") for n in walk_nodes(node.regions[0]))
 
 
 def _filled(shapes: list[Val], phis: list[Phi]) -> list[Val]:

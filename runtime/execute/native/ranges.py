@@ -12,7 +12,7 @@ from collections.abc import Callable
 from runtime.execute.native.kinds import Scalar
 
 Span = tuple[int, int]
-SLOW = 1 << 62
+SLOW = (1 << 62) - 1
 START = 1 << 61  # where such a number may begin
 STEP = 64  # how much it may grow at a time
 SIZE = 1 << 47  # no axis is longer
@@ -36,13 +36,12 @@ def inside(span: Span, kind: Scalar) -> bool:
 def added(a: Span, b: Span) -> Span:
     """The span of a sum."""
     low, high = a[0] + b[0], a[1] + b[1]
-    if a[0] == a[1]:
-        a, b = b, a
-    if b[0] == b[1] and abs(b[0]) <= STEP:
-        if a[1] == SLOW:
-            high = SLOW
-        if a[0] == -SLOW:
-            low = -SLOW
+    for x, step in ((a, b), (b, a)):
+        if -STEP <= step[0] and step[1] <= STEP:
+            if x[1] == SLOW:
+                high = SLOW
+            if x[0] == -SLOW:
+                low = -SLOW
     return low, high
 
 
@@ -92,6 +91,31 @@ def united(a: Span, b: Span) -> Span:
     return min(a[0], b[0]), max(a[1], b[1])
 
 
+def cut(a: Span, b: Span) -> Span:
+    """What is in both; empty (the least above the most) where nothing is."""
+    return max(a[0], b[0]), min(a[1], b[1])
+
+
+def compared(op: str, a: Span, b: Span) -> tuple[Span, Span]:
+    """The spans of two numbers for which a comparison holds."""
+    if op in ("gt", "ge"):
+        second, first = compared("lt" if op == "gt" else "le", b, a)
+        return first, second
+    if op == "eq":
+        return cut(a, b), cut(a, b)
+    if op == "ne":
+        return _without(a, b), _without(b, a)
+    less = int(op == "lt")
+    return (a[0], min(a[1], b[1] - less)), (max(b[0], a[0] + less), b[1])
+
+
+def _without(a: Span, b: Span) -> Span:
+    """A span without the one number that another is, if that is its least or its most."""
+    if b[0] != b[1]:
+        return a
+    return a[0] + (a[0] == b[0]), a[1] - (a[1] == b[0])
+
+
 def begun(a: Span) -> Span:
     """The span that a number carried by a loop is first taken to have, from what it begins with."""
     if a[0] < -START or a[1] > START:
@@ -103,9 +127,10 @@ def widened(known: Span, found: Span) -> Span:
     """The next guess where a trip gave a number outside the span."""
     if known[0] <= found[0] and found[1] <= known[1]:
         return known
-    if known[0] >= -SLOW and -SLOW <= found[0] and found[1] <= SLOW and known[1] <= SLOW:
-        return -SLOW, SLOW
-    return -(1 << 63), (1 << 63) - 1
+    least, most = united(known, found)
+    if known[0] < -SLOW or found[0] < -SLOW or known[1] > SLOW or found[1] > SLOW:
+        return -(1 << 63), (1 << 63) - 1
+    return (least if least == known[0] else 0 if least >= 0 else -SLOW), SLOW
 
 
 OF_OPERATOR: dict[str, Callable[[Span, Span], Span | None]] = {

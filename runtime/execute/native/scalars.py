@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.execute.native import complexes, ranges
+from runtime.execute.native import complexes, narrowing, ranges
 from runtime.execute.native.emit import TRUE, Emitter
 from runtime.execute.native.floats import cast, float_op, float_power, int_power, to_float
 from runtime.execute.native.integers import checked, compare_ints, floor_div, floor_mod, shift
@@ -128,7 +128,9 @@ def python_compare(e: Emitter, op: str, a: Num, b: Num) -> Num:
         x, y = to_float(e, a, PYTHON_FLOAT), to_float(e, b, PYTHON_FLOAT)
         return float_op(e, op, x, y, PYTHON_FLOAT, PYTHON_BOOL)
     x, y = python_int(e, a), python_int(e, b)
-    return one(PYTHON_BOOL, compare_ints(e, op, "i", "i64", x.text, y.text))
+    made = compare_ints(e, op, "i", "i64", x.text, y.text)
+    narrowing.compared(e, made, op, x, y)
+    return one(PYTHON_BOOL, made)
 
 
 def is_zero(e: Emitter, x: Num) -> str:
@@ -196,7 +198,9 @@ def numpy_compare_ints(e: Emitter, op: str, a: Num, b: Num) -> Num:
             if not other.scalar.weak:
                 raise Unlowered("a comparison of uint64 with another integer")
             e.defer_if(e.op(f"icmp slt i64 {value}, 0"))
-    return one(out, compare_ints(e, op, "u" if any(wide) else "i", "i64", x, y))
+    made = compare_ints(e, op, "u" if any(wide) else "i", "i64", x, y)
+    narrowing.compared(e, made, op, a, b)
+    return one(out, made)
 
 
 # -------------------------------------------------------------------------------------------- unary
@@ -280,6 +284,14 @@ def _to_python(e: Emitter, x: Num, cls: type) -> Num:
 
 def truncated(e: Emitter, x: Num) -> str:
     """A float's integer part in 64 bits; leaves to the plan what does not fit, and NaN."""
+    if e.lanes == 1:  # the instruction gives the least integer for those
+        t, lanes, name = (("double", 2, "sse2.cvttsd2si64"), ("float", 4, "sse.cvttss2si64"))[
+            x.llvm == "float"
+        ]
+        value = e.op(f"insertelement <{lanes} x {t}> poison, {t} {x.text}, i32 0")
+        whole = e.call("i64", f"llvm.x86.{name}", (f"<{lanes} x {t}>", value))
+        e.defer_if(e.op(f"icmp eq i64 {whole}, {-(1 << 63)}"))
+        return whole
     edge = "0x43E0000000000000"  # 2.0**63, the same text for float and double
     low = e.op(f"fcmp oge {x.llvm} {x.text}, 0xC3E0000000000000")
     high = e.op(f"fcmp olt {x.llvm} {x.text}, {edge}")

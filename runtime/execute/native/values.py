@@ -35,7 +35,8 @@ EXACT = 1 << 53  # Python and NumPy ints up to this size are exact as doubles
 class Num:
     """A number: its payload, and where it may be of two kinds, which one it is.
 
-    const: its value where that is known now.  span: of an integer, what it lies in, where that is known.
+    const: its value where that is known now.  span: of an integer, what it lies in, where that is known;
+    likely: the same, given that no check that waits has failed.
     """
 
     members: Members
@@ -43,6 +44,7 @@ class Num:
     tag: str = TRUE
     const: Any = None
     span: ranges.Span | None = None
+    likely: ranges.Span | None = None
 
     @property
     def scalar(self) -> Scalar:
@@ -244,9 +246,15 @@ def _number(x: Val) -> Num:
     return x
 
 
-def one(scalar: Scalar, text: str, const: Any = None, span: ranges.Span | None = None) -> Num:
+def one(
+    scalar: Scalar,
+    text: str,
+    const: Any = None,
+    span: ranges.Span | None = None,
+    likely: ranges.Span | None = None,
+) -> Num:
     """A number of one kind."""
-    return Num((scalar,), text, const=const, span=span)
+    return Num((scalar,), text, const=const, span=span, likely=likely)
 
 
 def span_of(x: Num) -> ranges.Span:
@@ -254,6 +262,11 @@ def span_of(x: Num) -> ranges.Span:
     if x.const is not None:
         return int(x.const), int(x.const)
     return x.span or ranges.whole(x.scalar)
+
+
+def likely_of(x: Num) -> ranges.Span:
+    """What an integer or bool lies in, given that no check that waits has failed."""
+    return x.likely if x.likely is not None else span_of(x)
 
 
 def opaque(e: Emitter, x: Num) -> Num:

@@ -1,0 +1,247 @@
+"""Integers at the edges in native loops: what is not checked because it can't happen, can't happen.
+
+Each program is run natively and by Python, on numbers around where an overflow, a wrong index or a division
+by zero would be, and on ordinary ones.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from runtime.execute.native.executor import unavailable
+from tests.execute.native.harness import both
+
+pytestmark = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
+
+MOST, LEAST = 2**63 - 1, -(2**63)
+EDGES = (
+    0,
+    1,
+    -1,
+    2,
+    -2,
+    7,
+    MOST,
+    MOST - 1,
+    MOST - 6,
+    LEAST,
+    LEAST + 1,
+    LEAST + 6,
+    2**62,
+    -(2**62),
+    2**62 - 1,
+)
+
+
+def climb(n, start, step):  # type: ignore[no-untyped-def]
+    j, trips = start, 0
+    while j <= n and trips < 5:
+        j += step
+        trips += 1
+    return j, trips
+
+
+def triple(m, trips):  # type: ignore[no-untyped-def]
+    for _ in range(trips):
+        if m % 2 == 0:
+            m = m // 2
+        else:
+            m = 3 * m + 1
+    return m
+
+
+def quintuple(m, trips):  # type: ignore[no-untyped-def]
+    for _ in range(trips):
+        m = 5 * m - 4 if m > 3 else m * 2 + 7
+    return m
+
+
+def halve(low, high):  # type: ignore[no-untyped-def]
+    trips = 0
+    while low < high and trips < 70:
+        mid = (low + high) // 2
+        if mid * 3 < high:
+            low = mid + 1
+        else:
+            high = mid
+        trips += 1
+    return low, high, trips
+
+
+def divide(a, b):  # type: ignore[no-untyped-def]
+    quotients, rests = 0, 0
+    for i in range(3):
+        quotients = quotients + a // b // (i + 1)
+        rests = rests + a % b % (i + 1)
+    return quotients, rests
+
+
+def divide_items(a, b):  # type: ignore[no-untyped-def]
+    out = np.zeros((2, len(a)), dtype=np.int64)
+    for i in range(len(a)):
+        x, y = int(a[i]), int(b[i])
+        out[0, i] = x // y
+        out[1, i] = x % y
+    return out
+
+
+def pick(a, keys):  # type: ignore[no-untyped-def]
+    total = 0
+    for i in range(len(keys)):
+        total += a[keys[i]]
+    return total
+
+
+def put(a, keys):  # type: ignore[no-untyped-def]
+    for i in range(len(keys)):
+        a[keys[i]] += 1
+    return a
+
+
+def around(a, first, last, step):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for i in range(first, last, step):
+        total = total * 2.0 + a[i - 1] - a[i]
+    return total
+
+
+def whole(a):  # type: ignore[no-untyped-def]
+    total = 0
+    for i in range(len(a)):
+        k = int(a[i])
+        if k > 100:
+            k = 100
+        total += k % 7
+    return total
+
+
+def first_divisor(n, limit):  # type: ignore[no-untyped-def]
+    d, prime = 2, True
+    while d * d <= n and d < limit:
+        if n % d == 0:
+            prime = False
+            break
+        d += 1
+    return d, prime
+
+
+def both_tests(a, key):  # type: ignore[no-untyped-def]
+    j = len(a) - 1
+    while j >= 0 and a[j] > key:
+        j -= 1
+    while not (j < 1 or a[j - 1] < key):
+        j -= 1
+    return j
+
+
+def slowly(n, start, step):  # type: ignore[no-untyped-def]
+    total = start
+    for i in range(n):
+        total += i % step
+        total = total - 3 if i % 2 else total
+    return total
+
+
+def squares(n, start):  # type: ignore[no-untyped-def]
+    total = start
+    for i in range(n):
+        total += i * i * i
+    return total
+
+
+def numbers(*more: int) -> list[tuple[int, ...]]:
+    return [(x, *more) for x in EDGES]
+
+
+@pytest.mark.parametrize(
+    "program, calls",
+    [
+        (
+            climb,
+            [(n, s, t) for n in EDGES for s in (0, MOST - 2, LEAST, -5) for t in (1, 2, -1, MOST, LEAST)],
+        ),
+        (
+            triple,
+            numbers(5) + [(MOST // 3 + k, 4) for k in range(-3, 4)] + [(LEAST // 3 + k, 3) for k in range(4)],
+        ),
+        (
+            quintuple,
+            numbers(4)
+            + [(MOST // 5 + k, 2) for k in range(-3, 4)]
+            + [(LEAST // 2 + k, 2) for k in range(-4, 4)],
+        ),
+        (halve, [(x, y) for x in EDGES for y in EDGES]),
+        (divide, [(x, y) for x in EDGES for y in EDGES]),
+        (first_divisor, [(n, 40) for n in (*range(-2, 30), 49, 121, MOST, LEAST, 1369)]),
+        (slowly, [(n, s, t) for n in (0, 1, 9) for s in EDGES for t in (1, 3, -3, 64, 10**6)]),
+        (squares, [(n, s) for n in (0, 1, 40) for s in EDGES] + [(3_000_00, 0)]),
+    ],
+    ids=lambda x: getattr(x, "__name__", ""),
+)
+def test_numbers(program: Any, calls: Any) -> None:
+    both(program, [(3, *calls[0][1:]), *calls], lowered=False)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint8", "uint64", "int8"])
+@pytest.mark.parametrize("program", [pick, put], ids=lambda f: f.__name__)
+def test_indices(program: Any, dtype: str) -> None:
+    a = np.arange(10, 17)
+    kinds = np.iinfo(dtype)
+    keys = [0, 6, 7, 8, -1, -7, -8, kinds.max, kinds.min]
+    calls = [(a, np.array([1, 2], dtype))]
+    calls += [(a, np.array([k, 1], dtype)) for k in keys if kinds.min <= k <= kinds.max]
+    calls += [
+        (a, np.array([], dtype)),
+        (np.arange(0), np.array([0], dtype)),
+        (a - MOST - 17, np.array([0], dtype)),
+    ]
+    both(program, calls)
+
+
+def test_ranges() -> None:
+    a = np.arange(6.0)
+    ends = (0, 1, 5, 6, 7, -1, -5, -6, -7)
+    both(around, [(a, 1, 3, 1), *((a, f, t, s) for f in ends for t in ends for s in (1, 2, -1, -3, 100))])
+    edges = ((MOST - 1, MOST, 1), (LEAST, LEAST + 1, 1), (MOST, 1, 1), (1, LEAST, MOST), (LEAST, LEAST, -1))
+    both(around, [(a, 1, 3, 1), *((a, *r) for r in edges)], lowered=False)
+
+
+def test_floats_to_ints() -> None:
+    ordinary = np.array([0.5, -0.5, 3.99, -7.2, 1e15])
+    odd = (
+        np.nan,
+        np.inf,
+        -np.inf,
+        2.0**63,
+        np.nextafter(2.0**63, 0),
+        -(2.0**63),
+        np.nextafter(-(2.0**63), -np.inf),
+    )
+    for dtype in ("f8", "f4"):
+        calls = [
+            (ordinary.astype(dtype),),
+            *((np.array([1.0, x, 2.0], dtype),) for x in odd),
+            (np.zeros(0, dtype),),
+        ]
+        both(whole, calls, all="ignore")
+
+
+def test_divisions() -> None:
+    a, b = (np.array(x) for x in zip(*((x, y) for x in EDGES for y in EDGES if y), strict=True))
+    fits = (a != LEAST) | (b != -1)
+    both(divide_items, [(a[fits], b[fits]), (a, b), (a[:1], b[:1] * 0)])
+
+
+def test_tests() -> None:
+    for a in (np.arange(5.0), np.zeros(0), np.array([1.0]), np.arange(5.0)[::-1].copy()):
+        both(both_tests, [(a, k) for k in (2.0, -1.0, 99.0, 0.0, 1.0)])
+
+
+def test_a_bail_out_in_a_loop_leaves_no_trace() -> None:
+    """A check that fails after writes: they are undone before Python does the call."""
+    a = np.array([1, 2, sys.maxsize, 4])
+    both(put, [(a, np.array([0, 1, 2, 3])), (a, np.array([3, 3, 9]))])
