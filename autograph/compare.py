@@ -220,12 +220,10 @@ class Differ:
         same = a == b
         if a.dtype.kind in "fc":
             parts = [(a.real, b.real), (a.imag, b.imag)] if a.dtype.kind == "c" else [(a, b)]
-            same = np.logical_and.reduce(
-                [
-                    ((x == y) & (np.signbit(x) == np.signbit(y))) | (np.isnan(x) & np.isnan(y))
-                    for x, y in parts
-                ]
-            )
+            equal = [
+                ((x == y) & (np.signbit(x) == np.signbit(y))) | (np.isnan(x) & np.isnan(y)) for x, y in parts
+            ]
+            same = np.all(equal, axis=0)
         elif a.dtype.kind in "mM":
             same = (a == b) | (np.isnat(a) & np.isnat(b))
         if np.all(same):

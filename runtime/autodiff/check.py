@@ -23,7 +23,7 @@ def _like(rng: np.random.Generator, x: Any) -> Any:
     a = np.asarray(x)
     if a.dtype.kind not in "fc":
         return None
-    made = rng.standard_normal(a.shape)
+    made: Any = rng.standard_normal(a.shape)
     if a.dtype.kind == "c":
         made = made + 1j * rng.standard_normal(a.shape)
     return a.dtype.type(made) if a.shape == () else made.astype(a.dtype)

@@ -113,7 +113,7 @@ def cast(values: Any, kind: Any) -> Any:
 
 
 @dispatching
-def length(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def length(x: Any, axis: Any = None, keepdims: Any = False) -> Any:
     """The Euclidean length over axes; its slope at 0 is taken to be 0."""
     x = np.asarray(x)
     if axis is None:

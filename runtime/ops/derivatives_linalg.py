@@ -412,7 +412,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     return np.expand_dims(made, tuple(i % np.ndim(x) for i in axes)) if keepdims else made
 
 
-def _vector_norm(size: Any, ord: Any, axis: int, keepdims: bool) -> Any:
+def _vector_norm(size: Any, ord: Any, axis: int, keepdims: Any) -> Any:
     if ord in (np.inf, -np.inf):
         return (np.max if ord > 0 else np.min)(size, axis=axis, keepdims=keepdims)
     if ord == 0:

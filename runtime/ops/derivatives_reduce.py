@@ -74,8 +74,9 @@ def extreme_jvp(
     found = np.equal(a, spread(y, a, axis))
     if where is not True:
         found = np.logical_and(found, where)
-    count = np.maximum(np.sum(found, axis=axis, keepdims=bool(keepdims)), 1)
-    return np.divide(np.sum(np.where(found, t, 0), axis=axis, keepdims=bool(keepdims)), count)
+    keepdims = bool(keepdims)
+    count = np.maximum(np.sum(found, axis=axis, keepdims=keepdims), 1)
+    return np.divide(np.sum(np.where(found, t, 0), axis=axis, keepdims=keepdims), count)
 
 
 def _exclusive(a: Any, reverse: bool) -> Any:
@@ -150,16 +151,17 @@ def average(
     a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False
 ) -> Any:
     """np.average in terms of sums."""
+    keepdims = bool(keepdims)
     if weights is None:
-        made, total = np.mean(a, axis=axis, keepdims=bool(keepdims)), None
+        made, total = np.mean(a, axis=axis, keepdims=keepdims), None
     else:
         if np.shape(weights) != np.shape(a):
             weights = np.reshape(
                 weights, tuple(n if i == axis % np.ndim(a) else 1 for i, n in enumerate(np.shape(a)))
             )
             weights = np.broadcast_to(weights, np.shape(a))
-        total = np.sum(weights, axis=axis, keepdims=bool(keepdims))
-        made = np.divide(np.sum(a * weights, axis=axis, keepdims=bool(keepdims)), total)
+        total = np.sum(weights, axis=axis, keepdims=keepdims)
+        made = np.divide(np.sum(a * weights, axis=axis, keepdims=keepdims), total)
     if not returned:
         return made
     if total is None:
@@ -217,7 +219,8 @@ def _quantile(unit: float, skip_nan: bool) -> Composite:
 
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
     """np.ptp as a difference of extremes."""
-    return np.max(a, axis=axis, keepdims=bool(keepdims)) - np.min(a, axis=axis, keepdims=bool(keepdims))
+    keepdims = bool(keepdims)
+    return np.max(a, axis=axis, keepdims=keepdims) - np.min(a, axis=axis, keepdims=keepdims)
 
 
 def _cumulative(function: Any, start: float) -> Composite:

@@ -47,7 +47,8 @@ def is_number(t: Type) -> bool:
 def dtype_of(t: Type) -> np.dtype[Any]:
     """The dtype that values of a type have as arrays."""
     if isinstance(t, StaticType):
-        return np.asarray(t.value).dtype
+        found: np.dtype[Any] = np.asarray(t.value).dtype
+        return found
     if isinstance(t, MaybeUnbound):
         return dtype_of(t.type)
     if isinstance(t, WeakType):
