@@ -7,6 +7,7 @@ last one counts, as for NumPy.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -34,11 +35,13 @@ from runtime.execute.native.elementwise import (
 )
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.kinds import Scalar, Unlowered
-from runtime.execute.native.lines import counted, located
+from runtime.execute.native.lines import about, counted, located
 from runtime.execute.native.scalars import stored
+from runtime.execute.native.shares import share
 from runtime.execute.native.state import State
 from runtime.execute.native.values import Arr, Cut, Lazy, Num, Static, Val, one
 
+PICKED = 1.0  # nanoseconds for an element
 Visit = Callable[[Arr, Arr], None]
 Indexed = tuple[Val, str, str]  # an index or an array of them, the size of its axis and the stride
 
@@ -101,8 +104,11 @@ class _Pick:
         """The sizes of what is picked."""
         return (*(n for n, _ in self.before), *self.shape, *(n for n, _ in self.after))
 
-    def each(self, other: Arr, visit: Visit) -> None:
-        """Visit what each group of indices picks, with the matching part of an array of the result."""
+    def each(self, other: Arr, visit: Visit, shared: bool = False) -> None:
+        """Visit what each group of indices picks, with the matching part of an array of the result.
+
+        shared: whether threads may do that side by side.
+        """
         e, a, depth = self.state.e, self.array, len(self.before)
         kept = [*self.before, *self.after]
         number = {  # checked even where the arrays beside it are empty
@@ -112,9 +118,11 @@ class _Pick:
         }
         own = [*other.strides[:depth], *other.strides[depth + len(self.shape) :]]
 
-        def loops(indices: list[str]) -> None:
+        def loops(indices: list[str], first: str, last: str) -> None:
             if len(indices) < len(self.shape):
-                counted(e, "0", self.shape[len(indices)], 1, lambda k: loops([*indices, k]))
+                sizes = self.shape[len(indices) + 1 :]
+                following = ("0", sizes[0] if sizes else "1")
+                counted(e, first, last, 1, lambda k: loops([*indices, k], *following))
                 return
             at = self.offset
             for k, (part, size, stride) in enumerate(self.indexed):
@@ -132,7 +140,11 @@ class _Pick:
             visit(picked, _part(e, other, there, dims, own))
 
         e.flush()
-        loops([])
+        if shared:
+            each = PICKED * about(self.shape[1:]) * about([n for n, _ in kept])
+            share(self.state, "0", self.shape[0], functools.partial(loops, []), cost=each)
+        else:
+            loops([], "0", self.shape[0])
 
 
 def _part(e: Emitter, a: Arr, offset: str, dims: Sequence[str], strides: Sequence[str]) -> Arr:
@@ -150,7 +162,7 @@ def get(state: State, a: Arr, key: Val) -> Val:
     def visit(source: Arr, target: Arr) -> None:
         _move(state, target, source)
 
-    pick.each(made, visit)
+    pick.each(made, visit, True)
     state.e.version += 1
     return made
 

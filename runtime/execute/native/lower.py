@@ -14,12 +14,14 @@ from runtime.execute.native import (
     callbacks,
     chains,
     elementwise,
+    independent,
     linear,
     lists,
     merge,
     narrowing,
     ownership,
     plain_nodes,
+    shares,
 )
 from runtime.execute.native.emit import FALSE, FLAGS, TRUE, Block, Emitter, Phi
 from runtime.execute.native.facts import gain, often, watches
@@ -429,8 +431,8 @@ class _Lowering:
         e.line(f"br i1 {due}, label %{pause.label}, label %{following.label}, !prof !0")
         e.here.closed = True
         e.start(pause)
-        failed = e.effect("call i32 @breathe()")
-        e.line(f"br i1 {e.effect(f'icmp ne i32 {failed}, 0')}, label %interrupted, label %{following.label}")
+        failed, out = shares.breathe(self.state)
+        e.line(f"br i1 {e.effect(f'icmp ne i32 {failed}, 0')}, label %{out}, label %{following.label}")
         e.here.closed = True
         e.start(following)
         self.touch()
@@ -509,14 +511,14 @@ class _Lowering:
         count, tested = node.attr("carries"), node.attr("tested", False)
         captures = args[1 + count :]
         trips = length(e, source)
-        ends = not tested and not trips.moves
+        ends, stop = not tested and not trips.moves, trips.stop
         exits: list[tuple[list[Val], Block, dict[str, str]]] = []
 
         def trip(carry: list[Val], following: Block, out: Block) -> list[Val] | None:
             counter, carry = carry[0], carry[1:]
             assert isinstance(counter, Num)
             inside = e.block("body")
-            more = e.effect(f"icmp {'slt' if trips.signed else 'ult'} i64 {counter.text}, {trips.stop()}")
+            more = e.effect(f"icmp {'slt' if trips.signed else 'ult'} i64 {counter.text}, {stop()}")
             exits[:] = []
             leave = e.block("done") if tested else out
             e.branch(more, inside, leave)
@@ -539,6 +541,16 @@ class _Lowering:
             step = e.effect(f"add {'nsw' if trips.signed else 'nuw'} i64 {counter.text}, 1")
             return [one(PYTHON_INT, step), *after]
 
+        def some(first: str, last: str) -> None:
+            nonlocal stop
+            stop = functools.partial(str, last)
+            self.loop(node, [one(PYTHON_INT, first)], trip, ends, ends and not _loops(node))
+
+        apart = independent.apart(e, node, args) if not count and ends else None
+        if apart is not None:
+            each = independent.cost(node.regions[0])
+            shares.share(self.state, trips.first, stop(), some, cost=each, long=True, only=apart)
+            return []
         first = [one(PYTHON_INT, trips.first), *args[1 : 1 + count]]
         carry = self.loop(node, first, trip, ends, ends and not _loops(node))
         return self.leave(exits, carry[1:]) if tested else carry[1:]

@@ -35,12 +35,12 @@ class Serial(Exception):
 
 def share(
     state: State, start: str, stop: str, body: Body, *, cost: float = 0, work: str = "", grain: int = 1,
-    locked: bool = False,
+    long: bool = False, only: str = TRUE,
 ) -> None:  # fmt: skip
     """`body(first, last)` for all of start..stop, by several threads where that pays.
 
     cost: about how many nanoseconds each takes; or work: all of it.  grain: parts are multiples of it.
-    locked: whether the parts let other threads of Python's run themselves, now and then.
+    long: a part may take very long, and sees to it that others can run.  only: under this condition.
     """
     e = state.e
     work = work or _work(e, start, stop, cost)
@@ -50,7 +50,7 @@ def share(
         return
     mark, owned, free, written = e.mark(), state.owned, list(state.free), set(state.written)
     try:
-        name, captured = _part(state, body)
+        name, captured = _part(state, body, long)
     except Serial:
         e.rollback(mark)
         state.owned, state.free, state.written = owned, free, written
@@ -61,9 +61,10 @@ def share(
     for k, (value, llvm) in enumerate(captured):
         e.line(f"store {llvm} {value}, ptr {_field(e, types, context, k)}")
     function = state.address("share", pool.address("share"))
+    work = e.select(only, "i64", work, "0")
     status = e.effect(
         f"call i32 {function}(ptr @{name}, ptr {context}, i64 {start}, i64 {stop}, i64 {grain}, i64 {work},"
-        f" i1 {str(locked).lower()})"
+        f" i1 {str(long).lower()})"
     )
     e.version += 1
     if e.reports:
@@ -71,7 +72,7 @@ def share(
         before = e.effect("load i32, ptr %raised")
         e.line(f"store i32 {e.effect(f'or i32 {before}, {flags}')}, ptr %raised")
     e.bail_if(e.effect(f"trunc i32 {status} to i1"))
-    if locked:
+    if long:
         following = e.block("go")
         raised = e.effect(f"trunc i32 {e.effect(f'lshr i32 {status}, 1')} to i1")
         e.line(f"br i1 {raised}, label %interrupted, label %{following.label}, !prof !0")
@@ -79,15 +80,14 @@ def share(
         e.start(following)
 
 
-def pause(state: State) -> None:
-    """In a part that may take long: see whether it is still wanted, and let others run."""
+def breathe(state: State) -> tuple[str, str]:
+    """Let other threads run and signals be handled: a number that is 0 to go on, and else where to go."""
     e = state.e
+    if e.part is None:
+        return e.effect("call i32 @breathe()"), "interrupted"
     code = e.effect(f"call i32 {state.address('pause', pool.address('pause'))}(i64 %seat)")
-    following = e.block("go")
     e.line(f"store i32 {code}, ptr %left")
-    e.line(f"br i1 {e.effect(f'icmp ne i32 {code}, 0')}, label %leave, label %{following.label}, !prof !0")
-    e.here.closed = True
-    e.start(following)
+    return code, "leave"
 
 
 def threads_now(state: State, most: int) -> str:
@@ -167,7 +167,7 @@ class Part:
             self.e.part = self
 
 
-def _part(state: State, body: Body) -> tuple[str, list[tuple[str, str]]]:
+def _part(state: State, body: Body, long: bool) -> tuple[str, list[tuple[str, str]]]:
     """The name of the function that does a part, and what it takes from outside, with the types."""
     e = state.e
     part = Part(e)
@@ -189,6 +189,8 @@ def _part(state: State, body: Body) -> tuple[str, list[tuple[str, str]]]:
     own |= {found[1] for found in map(_SET.match, lines) if found}
     wanted = dict.fromkeys(x for line in lines for x in _NAME.findall(line) if x not in own)
     captured = list(zip(wanted, _types(e, wanted), strict=True))
+    if long and any(f"{x} = alloca" in line for x in wanted for line in e.prologue):
+        raise Serial  # whatever is kept there, trips would share it
     types = ", ".join(llvm for _, llvm in captured)
     head = [f"  %{cell} = alloca i32, align 4\n  store i32 0, ptr %{cell}" for cell in ("raised", "left")]
     for k, (value, llvm) in enumerate(captured):

@@ -51,6 +51,39 @@ def numbers(*shape: int, dtype: Any = np.float64) -> Any:
     return RNG.integers(-50, 50, shape).astype(dtype)
 
 
+SCRIPT = """
+import os, sys
+import numpy as np
+import autograph as ag
+
+ag.settings.executor, ag.settings.compile = "native", "now"
+
+
+@ag.function
+def f(x):
+    return np.sqrt(x * x + 1.0) / (x + 2.0)
+
+
+x = np.ones(1_000_003)
+before = len(os.listdir("/proc/self/task"))
+for _ in range(20):
+    f(x)
+print(ag.get_num_threads(), len(os.listdir("/proc/self/task")) - before)
+"""
+
+
+def script(tmp_path: pathlib.Path, text: str = SCRIPT, **environment: str) -> str:
+    path = tmp_path / "script.py"
+    path.write_text(text)
+    kept = {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS")}
+    done = subprocess.run(
+        [sys.executable, "-X", "faulthandler", str(path)],
+        capture_output=True, text=True, timeout=100, env=kept | {"PYTHONPATH": os.getcwd()} | environment,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.strip()
+
+
 # ------------------------------------------------------------------------------------------------ the bits
 def chain(x: Any) -> Any:
     return (x * 0.5 + 1.0) / (1.0 + np.abs(x)) - np.sqrt(x * x)
@@ -187,6 +220,28 @@ def test_stencils_in_place_of_three_axes() -> None:
     same(function, numbers(40, 7, 9))
 
 
+def test_picked_items() -> None:
+    where = RNG.integers(-100, 100, 3001)
+    same(lambda x, k: x[k], numbers(100), where)
+    same(lambda x, k: x[k], numbers(100, 7), where)
+    same(lambda x, k: x[:, k] * 2.0, numbers(3, 100), where)
+    same(lambda x, k: x[k, k[::-1] * 1], numbers(100, 100), where.reshape(1, -1, 1))
+
+
+@pytest.mark.parametrize("place", [0, 1500, 3000])
+def test_a_part_that_leaves_to_the_plan(place: int) -> None:
+    def function(x: Any, k: Any) -> Any:
+        x += 1.0
+        y = x[k] * 2.0
+        x[:] = y[:100]
+        return y
+
+    where = RNG.integers(-100, 100, 3001)
+    same(function, numbers(100), where)
+    where[place] = 100
+    same(function, numbers(100), where)
+
+
 def test_sizes_known_only_at_run_time() -> None:
     with settings.override(executor="native", compile="now"):
         specs = [ag.TensorSpec((None, None), np.float64), ag.TensorSpec((None,), np.float64)]
@@ -196,6 +251,156 @@ def test_sizes_known_only_at_run_time() -> None:
             for count in COUNTS:
                 ag.set_num_threads(count)
                 np.testing.assert_array_equal(f(x, y), (x + y) * x)
+
+
+# ------------------------------------------------------------------------------------------- loops on numbers
+def test_loops_that_write_an_item_a_trip() -> None:
+    def steps(out: Any) -> Any:
+        for i in range(len(out)):
+            n, k = i + 1, 0
+            while n > 1:
+                n = n // 2 if n % 2 == 0 else 3 * n + 1
+                k += 1
+            out[i] = k
+        return out
+
+    def own(a: Any, b: Any) -> Any:
+        for i, x in enumerate(a):
+            a[i] = x * a[i] + b[3]
+        return a
+
+    def by_rows(a: Any, x: Any) -> Any:
+        for i in range(1, len(a)):
+            row = a[i]
+            for j in range(len(row)):
+                if x[j] < 0.0:
+                    continue
+                row[j] = x[i] * j - a[i, 0]
+            row *= 2.0
+        return a
+
+    def two(a: Any, b: Any) -> Any:
+        for i in range(len(a) - 1):
+            a[i, 1], b[i + 0] = b[i] * 2.0, a[i, 0]
+        return a
+
+    same(steps, np.zeros(701, np.int64))
+    same(own, numbers(900), numbers(9))
+    same(by_rows, numbers(97, 40), numbers(97))
+    same(two, numbers(500, 2), numbers(500), jobs=0)
+
+
+def test_loops_whose_trips_need_each_other() -> None:
+    def before(a: Any) -> Any:
+        for i in range(1, len(a)):
+            a[i] = a[i - 1] * 0.5 + a[i]
+        return a
+
+    def one_place(a: Any, b: Any) -> Any:
+        for i in range(len(a)):
+            b[0] = a[i]
+            b[i % 5] = b[0] + 1.0
+        return b
+
+    def wrapped(a: Any) -> Any:
+        for i in range(-3, len(a)):
+            a[i] = i * 1.0
+        return a
+
+    def row(a: Any) -> Any:
+        last = a[3]
+        for i in range(len(a)):
+            a[i, 0] = last[1] + i
+            last[1] = a[i, 1] * 0.5
+        return a
+
+    jobs = pool.pool().jobs
+    for function, args in (
+        (before, [numbers(3000)]), (one_place, [numbers(3000), numbers(9)]), (wrapped, [numbers(3000)]),
+        (row, [numbers(3000, 2)]),
+    ):  # fmt: skip
+        both(function, [args])
+    assert pool.pool().jobs == jobs
+
+
+def test_arrays_that_share_memory() -> None:
+    def moved(a: Any, b: Any) -> Any:
+        for i in range(len(a)):
+            a[i] = b[i] * 0.5 + 1.0
+        return a
+
+    base = numbers(5001)
+    for first, second in (
+        (base[1:], base[:-1]),
+        (base[:-1], base[1:]),
+        (base[:2500], base[2500:5000]),
+        (base, base),
+    ):
+        same(moved, first, second, jobs=0)
+    with settings.override(executor="native", compile="now"):
+        f = ag.function(moved)
+        for low, high in ((0, 1), (1, 0), (0, 2500), (0, 0)):
+            ours, plain = base.copy(), base.copy()
+            f(ours[low : low + 2500], ours[high : high + 2500])
+            moved(plain[low : low + 2500], plain[high : high + 2500])
+            np.testing.assert_array_equal(ours, plain)
+
+
+@pytest.mark.parametrize("place", [0, 700, 1999])
+def test_a_trip_that_raises(place: int) -> None:
+    def function(a: Any, k: Any) -> Any:
+        for i in range(len(a)):
+            if k[i] > 100:
+                raise ValueError(i)
+            a[i] = 100 // k[i]
+        return a
+
+    k = RNG.integers(1, 99, 2000)
+    same(function, numbers(2000), k)
+    for wrong in (0, 101):
+        k[place] = wrong
+        same(function, numbers(2000), k)
+
+
+LONG = """
+import signal, sys, time
+import numpy as np
+import autograph as ag
+
+ag.settings.executor, ag.settings.compile = "native", "now"
+ag.set_num_threads(3)
+
+
+@ag.function
+def long(out, n):
+    for i in range(len(out)):
+        s = 0.0
+        while s < n[0]:
+            s = s + n[1]
+        out[i] = s
+    return out
+
+
+def stop(*_):
+    raise KeyError("enough")
+
+
+long(np.zeros(2000), np.array([3.0, 1.0]))
+signal.signal(signal.SIGALRM, stop)
+for n in (1e18, 1e8):
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    start = time.monotonic()
+    try:
+        long(np.zeros(2000), np.array([n, 1.0]))
+        print("ended")
+    except KeyError as error:
+        print(error.args[0], time.monotonic() - start < 20)
+print(long(np.zeros(2000), np.array([2.5, 0.5]))[:3])
+"""
+
+
+def test_signals_while_threads_share_a_loop(tmp_path: pathlib.Path) -> None:
+    assert script(tmp_path, LONG) == "enough True\nenough True\n[2.5 2.5 2.5]"
 
 
 # ------------------------------------------------------------------------------------------- flags and modes
@@ -287,39 +492,6 @@ def test_forks() -> None:
         busy.set()
         user.join()
     assert codes == [0] * 20
-
-
-SCRIPT = """
-import os, sys
-import numpy as np
-import autograph as ag
-
-ag.settings.executor, ag.settings.compile = "native", "now"
-
-
-@ag.function
-def f(x):
-    return np.sqrt(x * x + 1.0) / (x + 2.0)
-
-
-x = np.ones(1_000_003)
-before = len(os.listdir("/proc/self/task"))
-for _ in range(20):
-    f(x)
-print(ag.get_num_threads(), len(os.listdir("/proc/self/task")) - before)
-"""
-
-
-def script(tmp_path: pathlib.Path, **environment: str) -> str:
-    path = tmp_path / "script.py"
-    path.write_text(SCRIPT)
-    kept = {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS")}
-    done = subprocess.run(
-        [sys.executable, "-X", "faulthandler", str(path)],
-        capture_output=True, text=True, timeout=100, env=kept | {"PYTHONPATH": os.getcwd()} | environment,
-    )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout.strip()
 
 
 def test_one_thread_starts_none(tmp_path: pathlib.Path) -> None:

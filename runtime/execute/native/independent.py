@@ -1,0 +1,211 @@
+"""Loops whose trips have nothing to do with each other, so that threads may share them.
+
+In: a `for` that carries nothing, and its operands.  Out: when its trips may be made in any order.  What
+always holds: an array that is written to is indexed first by the number of the trip, wherever it is written
+or read, so that each trip has a part of its own; nothing else that the loop can see shares memory with it; a
+doubt is answered by None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from runtime.execute.native.arrays import dense, plus, times
+from runtime.execute.native.elementwise import disjoint, same_place
+from runtime.execute.native.emit import FALSE, Emitter
+from runtime.execute.native.values import Arr, Count, Listed, Maybe, Num, Rng, Static, Tup, Val, Zip
+from runtime.execute.native.waiting import IN_PLACE
+from runtime.ir.effects import effect_of
+from runtime.ir.graph import Const, Graph, Node, Operand
+from runtime.ir.opdef import PURE
+from runtime.ops.table import OPS
+from runtime.types import ArrayType
+
+NODE = 0.3  # nanoseconds of a node
+INNER = 16  # trips of a loop inside
+INDEX, ITEM = "index", "item"
+Tag = tuple[str, int]  # what a value is: of a capture the number, or whose part it is
+_WHOLE, _OWN = "whole", "own"
+
+
+def cost(graph: Graph) -> float:
+    """About how many nanoseconds a trip takes."""
+    return NODE * len(graph.nodes) + sum(cost(r) * _trips(n) for n in graph.nodes for r in n.regions)
+
+
+def _trips(node: Node) -> int:
+    """How often a region is run, as far as it is known."""
+    over = getattr(node.inputs[0], "value", None) if node.op == "for" else None
+    if isinstance(over, range):
+        return len(over)
+    return INNER if node.op in ("for", "while") else 1
+
+
+def apart(e: Emitter, node: Node, args: Sequence[Val]) -> str | None:
+    """The condition (an i1) under which the trips of a loop may be made side by side; None for never."""
+    source, captures = args[0], args[1:]
+    body = _Body(node, source)
+    if not all(map(_plain, captures)) or not body.fits() or not body.written:
+        return None
+    arrays = dict(enumerate(captures))
+    targets = [arrays[k] for k in sorted(body.written)]
+    others = [x for k, x in arrays.items() if k not in body.written and isinstance(x, Arr)]
+    read = [x for x in _arrays(source) if not (body.from_zero and any(_same(x, t) for t in targets))]
+    meet = FALSE
+    for k, target in enumerate(targets):
+        if not isinstance(target, Arr) or target.strides != dense(e, target.dims, target.dtype.itemsize):
+            return None
+        for other in (*targets[:k], *others, *read):
+            assert isinstance(other, Arr)
+            if disjoint(target, other):
+                continue
+            ends = [_end(e, x) for x in (target, other)]
+            if "" in ends or same_place(target, other):
+                return None
+            starts = [e.op(f"ptrtoint ptr {x.data} to i64") for x in (target, other)]
+            over = [e.op(f"icmp ult i64 {starts[j]}, {ends[1 - j]}") for j in (0, 1)]
+            meet = e.either(meet, e.both(*over))
+    return e.negated(meet)
+
+
+def _same(a: Arr, b: Val) -> bool:
+    return isinstance(b, Arr) and same_place(a, b)
+
+
+def _end(e: Emitter, a: Arr) -> str:
+    """The address after the last element; empty where the array goes backwards, or may."""
+    if a.strides == dense(e, a.dims, a.dtype.itemsize):
+        size = str(a.dtype.itemsize)
+        for n in a.dims:
+            size = times(e, size, n)
+    elif all(n.isdigit() for n in (*a.dims, *a.strides)):
+        steps = zip(a.dims, a.strides, strict=True)
+        size = str(sum((int(n) - 1) * int(s) for n, s in steps if int(n)) + a.dtype.itemsize)
+    else:
+        return ""
+    return plus(e, e.op(f"ptrtoint ptr {a.data} to i64"), size)
+
+
+def _plain(x: Val) -> bool:
+    """Whether a trip can only read a value, or it is an array."""
+    if isinstance(x, Maybe):
+        return _plain(x.number)
+    return all(map(_plain, x.items)) if isinstance(x, Tup) else isinstance(x, (Num, Arr, Static, Rng))
+
+
+def _arrays(source: Val) -> list[Arr]:
+    """The arrays that a loop goes over."""
+    if isinstance(source, Zip):
+        return [a for part in source.parts for a in _arrays(part)]
+    if isinstance(source, Listed):
+        return [source.array]
+    return [source] if isinstance(source, Arr) else []
+
+
+def _counts(source: Val) -> str:
+    """Where a range or counter that only goes up begins; empty where that isn't known, or below 0."""
+    known = isinstance(source, Count) or (isinstance(source, Rng) and (source.step_const or 0) > 0)
+    start = source.start if isinstance(source, (Count, Rng)) else ""
+    return start if known and start.isdigit() else ""
+
+
+class _Body:
+    """The nodes of a trip.  written: the captures that it writes to.  from_zero: whether numbers of trips
+    are numbers of items."""
+
+    def __init__(self, node: Node, source: Val) -> None:
+        self.graph = node.regions[0]
+        item, *captures = self.graph.params
+        parts = source.parts if isinstance(source, Zip) else ()
+        starts = [_counts(part) for part in parts]
+        self.numbers = {k for k, start in enumerate(starts) if start}  # those items of the item
+        self.from_zero = all(starts[k] == "0" for k in self.numbers) and isinstance(source, Zip)
+        self.tags: dict[Operand, Tag] = {x: (_WHOLE, k) for k, x in enumerate(captures)}
+        self.tags[item] = (INDEX if _counts(source) else ITEM, 0)
+        self.tuples: dict[Operand, Node] = {}
+        self.written: set[int] = set()
+        self.elsewhere: set[int] = set()  # captures that are not read by number only
+
+    def fits(self) -> bool:
+        """Whether no trip needs anything of another."""
+        return self.region(self.graph) and self.written.isdisjoint(self.elsewhere)
+
+    def region(self, graph: Graph) -> bool:
+        """The nodes of a region; False for something that is not understood."""
+        self.read(graph.results)
+        return all(map(self.node, graph.nodes))
+
+    def read(self, operands: Sequence[Operand]) -> None:
+        """These are used in a way that is not known."""
+        for x in operands:
+            how, k = self.tags.get(x, ("", 0))
+            if how == _WHOLE:
+                self.elsewhere.add(k)
+
+    def own(self, x: Operand, key: Operand) -> int:
+        """Of which capture `x[key]` is a part that only this trip has; -1 for none."""
+        how, k = self.tags.get(x, ("", 0))
+        made = self.tuples.get(key)
+        first = made.inputs[0] if made is not None and made.inputs else key
+        numbered = self.tags.get(first, ("", 0))[0] == INDEX
+        return k if how == _OWN or (how == _WHOLE and numbered) else -1
+
+    def node(self, node: Node) -> bool:
+        """One node."""
+        if node.op == "setitem":
+            return self.assignment(node)
+        if node.op == "getitem":
+            self.item(node)
+            return True
+        if node.op == "py.tuple":
+            self.tuples[node.outputs[0]] = node
+            self.read(node.inputs)
+            return True
+        if node.regions:
+            return self.nested(node)
+        self.read(node.inputs)
+        if node.op in IN_PLACE and _is_array(node.inputs[0]):
+            how, k = self.tags.get(node.inputs[0], ("", 0))
+            if how == _OWN:
+                self.written.add(k)
+                self.tags[node.outputs[0]] = (_OWN, k)
+            return how == _OWN
+        if node.op == "py.call":
+            return not any(map(_is_array, node.inputs))
+        return node.op in ("raise", *IN_PLACE) or effect_of(node, OPS) == PURE
+
+    def assignment(self, node: Node) -> bool:
+        """`array[key] = value`."""
+        found = self.own(*node.inputs[:2])
+        self.read(node.inputs[1:])
+        if found >= 0:
+            self.written.add(found)
+        return found >= 0
+
+    def item(self, node: Node) -> None:
+        """`array[key]`."""
+        x, key = node.inputs
+        found = self.own(x, key)
+        self.read(node.inputs if found < 0 else node.inputs[1:])
+        if found >= 0:
+            self.tags[node.outputs[0]] = (_OWN, found)
+        if self.tags.get(x, ("", 0))[0] == ITEM and isinstance(key, Const) and key.value in self.numbers:
+            self.tags[node.outputs[0]] = (INDEX, 0)
+
+    def nested(self, node: Node) -> bool:
+        """A loop or a branch."""
+        carried = node.attr("carries") if node.op in ("while", "for") else 0
+        before = {"while": 0, "for": 1, "cond": 1}.get(node.op)
+        if before is None:
+            return False
+        self.read(node.inputs[: before + carried])
+        inner = node.inputs[before + carried :]
+        for region in node.regions:
+            for x, param in zip(inner, region.params[len(region.params) - len(inner) :], strict=True):
+                if x in self.tags:
+                    self.tags[param] = self.tags[x]
+        return all(map(self.region, node.regions))
+
+
+def _is_array(x: Operand) -> bool:
+    return isinstance(x.type, ArrayType) and not x.type.scalar
