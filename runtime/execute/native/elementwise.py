@@ -262,6 +262,11 @@ def where(state: State, condition: Val, a: Val, b: Val) -> Lazy:
 
     def pick(c: Num, x: Num, y: Num) -> str:
         asked, t = element_ops.truth(e, c), e.wide(kind.llvm)
+        for part, value in zip(parts[1:], (x, y), strict=True):
+            if (
+                part.cost and kind.kind != "b"
+            ):  # NumPy computes both everywhere, and warns of what neither gives
+                e.keep_lanes(kind.llvm, value.text)
         return e.op(f"select {e.wide('i1')} {asked}, {t} {x.text}, {t} {y.text}")
 
     return combined(state, parts, kind, pick)

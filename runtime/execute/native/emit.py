@@ -190,6 +190,18 @@ class Emitter:
         self.line(f'call void asm sideeffect "", "x"({t} {held}) nounwind memory(inaccessiblemem: readwrite)')
         return value
 
+    def keep_lanes(self, llvm: str, value: str) -> None:
+        """The same of a value that only some lanes pick, which may otherwise be computed for these alone."""
+        if not self.reports:
+            return
+        bits = self.lanes * ({"double": 64, "float": 32}.get(llvm) or int(llvm[1:]))
+        vector = bits >= 128 or (self.lanes == 1 and llvm in ("double", "float"))
+        t, place = self.wide(llvm), "x" if vector else "r"
+        if not vector and self.lanes > 1:
+            t, value = f"i{bits}", self.op(f"bitcast {t} {value} to i{bits}")
+        effect = "nounwind memory(inaccessiblemem: readwrite)"
+        self.line(f'call void asm sideeffect "", "{place}"({t} {value}) {effect}')
+
     def library(self, llvm: str, name: str, *values: str) -> str:
         """A call of a function of `math.h`, which may raise flags, but clears none (ISO C, 7.6)."""
         self.outside = True

@@ -162,3 +162,23 @@ def test_lines_read_backwards() -> None:
 def test_stencils() -> None:
     grid, steps = RNG.random((9, 12)), np.int64(20)
     both(stencil, [(grid, steps), (RNG.random((2, 2)), steps), (grid.T, steps)])
+
+
+PICKED = (
+    lambda x, y: np.where(x > 0, y / x, 0),
+    lambda x, y: np.where(x > 0, 1, np.sqrt(y)),
+    lambda x, y: np.where(True, x, y / x),
+    lambda x, y: np.where(x > 0, 0, (y * 1e30).astype(np.int64)) + 1,
+    lambda x, y: np.where(x > 0, 0, (y * 1e30).astype(np.int32)).astype(np.int8) + 1,
+    lambda x, y: np.where(x > 0, (y / x).astype(np.float32), x.astype(np.float32)) * 2,
+)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 8, 21, 64])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("function", PICKED)
+def test_where_warns_of_what_is_not_picked(function: Any, dtype: Any, size: int) -> None:
+    """Both sides are computed everywhere, as processors with masks would not."""
+    x, y = np.ones(size, dtype), np.full(size, -1, dtype)
+    x[::2] = 0
+    both(function, [(x, y)], lowered=False)
