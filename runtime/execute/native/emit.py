@@ -24,6 +24,7 @@ PLACES = 1_000_000  # the number of the first metadata about places
 PAIR = "<2 x float>"  # a complex64: no register class of its own, so assembly takes it as a double
 _KEPT = re.compile(r'call void asm sideeffect "", "x"\((?:\w+|<[^>]*>) (%[^)]*)\)')
 _FLOATS = re.compile(r"(%\S+) = f(?:add|sub|mul|div) (?:\w+|<[^>]*>) ([^\s,]+), ([^\s,]+)$")
+BARRIER = 'call void asm sideeffect "", "~{memory}"()'  # nothing moves across it
 FLAGS = 1 | 4 | 8 | 16  # invalid, division by zero, overflow, underflow
 _TARGET = re.compile(r"label %(\w+)")
 
@@ -211,9 +212,11 @@ class Emitter:
     def leaving(self) -> None:
         """NumPy's code is about to be called: it may clear the flags, so what they say now is put away."""
         self.outside = True
-        if self.watch:
-            self.declare("declare i32 @autograph_fetestexcept(i32)")
-            now = self.effect(f"call i32 @autograph_fetestexcept(i32 {FLAGS})")
+        if self.watch:  # those of the x87 unit, which the C library hardly uses, are looked at in the end
+            cell = self.slot("i32")
+            for text in (BARRIER, f"call void @llvm.x86.sse.stmxcsr(ptr {cell})", BARRIER):
+                self.line(text)
+            now = self.effect(f"and i32 {self.effect(f'load i32, ptr {cell}')}, {FLAGS}")
             before = self.effect("load i32, ptr %raised")
             self.line(f"store i32 {self.effect(f'or i32 {before}, {now}')}, ptr %raised")
 

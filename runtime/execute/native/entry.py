@@ -15,7 +15,7 @@ import numpy as np
 
 from runtime.execute.native import abi, merge
 from runtime.execute.native.arrays import plus, times
-from runtime.execute.native.emit import BRIEFLY, FALSE, FLAGS, TRUE, Block, Emitter
+from runtime.execute.native.emit import BARRIER, BRIEFLY, FALSE, FLAGS, TRUE, Block, Emitter
 from runtime.execute.native.kernel import Kernel
 from runtime.execute.native.kinds import Members, Scalar
 from runtime.execute.native.values import Arr, Listing, Num, Static, Tup, Val, one, view, widen
@@ -358,10 +358,8 @@ class _Entry:
 
     def control(self, instruction: str, cell: str) -> None:
         """Store or load the processor's control and flag register; nothing moves across it."""
-        barrier = 'call void asm sideeffect "", "~{memory}"()'
-        self.e.line(barrier)
-        self.e.line(f"call void @llvm.x86.sse.{instruction}(ptr {cell})")
-        self.e.line(barrier)
+        for text in (BARRIER, f"call void @llvm.x86.sse.{instruction}(ptr {cell})", BARRIER):
+            self.e.line(text)
 
     def check_flags(self, status: str, control: list[str], fine: Block, failed: Block) -> None:
         """Whether what was flagged is something that NumPy would not report."""
