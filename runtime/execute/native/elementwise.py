@@ -418,11 +418,13 @@ def along(state: State, target: Arr, value: Lazy, outer: list[str], size: str) -
         for part in rows:
             part.prepare(state, outer, "0", size)
 
+    even = size.isdigit() and int(size) % width(value, target.dtype) == 0
+
     def some(first: str, last: str) -> None:
         for part in value.parts:
             if not part.row:
                 part.reserve(state)
-        stored_line(state, target, value, outer, last, first, bool(rows))
+        stored_line(state, target, value, outer, last, first, bool(rows), even)
 
     each = duration(value, target.dtype) / max(about(target.dims[-1:]), 1)
     shares.share(state, "0", size, some, cost=each, grain=TILE)
@@ -457,16 +459,17 @@ def across(state: State, target: Arr, value: Lazy) -> None:
 
 
 def stored_line(
-    state: State, target: Arr, value: Lazy, outer: list[str], stop: str, start: str = "0", ready: bool = False
-) -> None:
-    """Store one line, or a part of it."""
+    state: State, target: Arr, value: Lazy, outer: list[str], stop: str, start: str = "0",
+    ready: bool = False, even: bool = False,
+) -> None:  # fmt: skip
+    """Store one line, or a part of it.  even: it fills whole vectors."""
     unit = target.strides[-1] == str(target.dtype.itemsize)
     lanes = width(value, target.dtype) if stop != "1" else 1
 
     def put(indices: list[str], x: Num) -> None:
         put_at(state.e, target, indices, x)
 
-    line(state, value, outer, stop, put, lanes, start=start, ready=ready, masked=unit)
+    line(state, value, outer, stop, put, lanes, start=start, ready=ready, masked=unit, even=even)
 
 
 __all__ = ["inner_indices", "worth_keeping"]

@@ -188,18 +188,19 @@ def minus(e: Emitter, a: str, b: str) -> str:
 
 def vectors(
     e: Emitter, start: str, stop: str, lanes: int, body: Callable[[str], None], masked: bool = True,
-    first: str = "",
+    first: str = "", even: bool = False,
 ) -> None:  # fmt: skip
     """A loop over elements, `lanes` at once, and the rest under a mask, or one by one.
 
-    first: how many come before the first whole vector, so that vectors lie well in memory.
+    first: how many come before the first whole vector, so that vectors lie well in memory.  even: there is no
+    rest.
     """
     if lanes > 1:
         mark = e.mark()
         try:
             if first:
                 _some(e, start, first, lanes, body)
-            _vectors(e, plus(e, start, first) if first else start, stop, lanes, body, masked)
+            _vectors(e, plus(e, start, first) if first else start, stop, lanes, body, masked, even)
             return
         except Scattered:
             e.mask, e.last, e.lanes, e.along = "", "", 1, ""
@@ -216,11 +217,11 @@ def _several(e: Emitter, body: Callable[[str], None]) -> Callable[[str], None]:
 
 
 def _vectors(
-    e: Emitter, start: str, stop: str, lanes: int, body: Callable[[str], None], masked: bool
+    e: Emitter, start: str, stop: str, lanes: int, body: Callable[[str], None], masked: bool, even: bool
 ) -> None:
     span = minus(e, stop, start)
     many = str(int(span) // lanes * lanes) if span.isdigit() else e.op(f"and i64 {span}, {-lanes}")
-    middle = plus(e, start, many)
+    middle = stop if even else plus(e, start, many)
     e.lanes = lanes
     if many != "0":
         counted(e, start, middle, lanes, _several(e, body))
@@ -267,12 +268,12 @@ def before_whole(e: Emitter, at: str, lanes: int, itemsize: int, size: str) -> s
 
 def line(
     state: State, value: Lazy, outer: Sequence[str], size: str, put: Put, lanes: int,
-    *, start: str = "0", ready: bool = False, masked: bool = True, first: str = "",
+    *, start: str = "0", ready: bool = False, masked: bool = True, first: str = "", even: bool = False,
 ) -> None:  # fmt: skip
     """Give each element of a line (or as many as there are lanes) to `put`.
 
     outer: the indices of all axes but the last.  start: the first element.  ready: whether the parts for rows
-    are prepared.  first: how many elements come before the first whole vector.
+    are prepared.  first: how many elements come before the first whole vector.  even: there is no rest.
     """
     e, rank = state.e, len(outer) + 1
     element = spread(value, rank)
@@ -287,7 +288,7 @@ def line(
 
     tiles = [part for part in value.parts if not part.row]
     if not tiles:
-        vectors(e, start, size, lanes, body, masked, first if masked else "")
+        vectors(e, start, size, lanes, body, masked, first if masked else "", even)
         return
 
     def tile(start: str) -> None:
@@ -295,7 +296,7 @@ def line(
         stop = e.select(e.op(f"icmp slt i64 {end}, {size}"), "i64", end, size)
         for part in tiles:
             part.prepare(state, outer, start, stop)
-        vectors(e, start, stop, lanes, body, masked)
+        vectors(e, start, stop, lanes, body, masked, even=even)
 
     if start == "0" and size.isdigit() and int(size) <= TILE:
         for part in tiles:

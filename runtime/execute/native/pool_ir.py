@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import re
 
-from runtime.execute.native.emit import FLAGS
+from runtime.execute.native.emit import BRIEFLY, FLAGS
 
 HOT, COLD = 20_000, 100_000  # nanoseconds of work worth sharing with helpers that are awake, or asleep
 SOON = 300_000  # ticks of the processor from one such loop to the next: then it pays to wake the helpers up
@@ -86,7 +86,7 @@ declare i64 @llvm.smax.i64(i64, i64)
 
 _PART = """
 define internal void @part(ptr %f, ptr %context, i64 %number, i64 %from, i64 %to, i64 %step, i64 %seat,
-                           i1 %clean) noinline nounwind {
+                           i1 %clean) noinline nounwind BRIEFLY {
 start:
   %before = load atomic i32, ptr @status monotonic, align 4
   %left = and i32 %before, 255
@@ -129,7 +129,7 @@ end:
 """
 
 _PAUSE = """
-define internal void @spin(i32 %k) nounwind {
+define internal void @spin(i32 %k) nounwind BRIEFLY {
   call void @llvm.x86.sse2.pause()
   %low = and i32 %k, OFTEN
   %due = icmp eq i32 %low, 0
@@ -140,7 +140,7 @@ yield:
 end:
   ret void
 }
-define internal i32 @breathe() noinline nounwind {
+define internal i32 @breathe() noinline nounwind BRIEFLY {
   %state = call ptr @PyEval_SaveThread()
   call void @PyEval_RestoreThread(ptr %state)
   %failed = call i32 @PyErr_CheckSignals()
@@ -148,7 +148,7 @@ define internal i32 @breathe() noinline nounwind {
   %found = select i1 %raised, i32 2, i32 0
   ret i32 %found
 }
-define i32 @pause(i64 %seat) noinline nounwind {
+define i32 @pause(i64 %seat) noinline nounwind BRIEFLY {
 start:
   %calling = icmp sle i64 %seat, 0
   br i1 %calling, label %look, label %ask
@@ -169,7 +169,7 @@ ask:
 """
 
 _HELPER = """
-define internal ptr @helper(ptr %unused) nounwind {
+define internal ptr @helper(ptr %unused) nounwind BRIEFLY {
 start:
   %cell = alloca i32, align 4
   %epoch_at = getelementptr i8, ptr @job, i64 4
@@ -243,7 +243,7 @@ take:
 """
 
 _GROW = """
-define internal void @grow(i32 %wanted) noinline nounwind {
+define internal void @grow(i32 %wanted) noinline nounwind BRIEFLY {
 start:
   %all = alloca [128 x i8], align 8
   %before = alloca [128 x i8], align 8
@@ -279,7 +279,8 @@ end:
 """
 
 _SHARE = """
-define i32 @share(ptr %f, ptr %context, i64 %from, i64 %to, i64 %grain, i64 %work, i1 %locked) nounwind {
+define i32 @share(ptr %f, ptr %context, i64 %from, i64 %to, i64 %grain, i64 %work,
+                  i1 %locked) nounwind BRIEFLY {
 start:
   %long = icmp sgt i64 %work, RELEASE
   %unlocked = xor i1 %locked, true
@@ -366,7 +367,7 @@ end:
 
 _SHARED = """
 define internal i32 @shared(ptr %f, ptr %context, i64 %from, i64 %to, i64 %step, i32 %seats,
-                            i1 %locked) noinline nounwind {
+                            i1 %locked) noinline nounwind BRIEFLY {
 start:
   %cell = alloca i32, align 4
   %epoch_at = getelementptr i8, ptr @job, i64 4
@@ -464,9 +465,11 @@ def text() -> str:
         "OWN_SIGNALS": signals, "FLAGS": FLAGS, "FUTEX": _FUTEX, "WAIT": _WAIT, "WAKE": _WAKE, "SPINS": SPINS,
         "LEFT": LEFT, "SEATS": SEATS, "BOTH": SEAT + 1, "SET_MASK": _SET_MASK, "DETACHED": _DETACHED,
         "STACK": STACK, "RELEASE": RELEASE, "HOT": HOT, "COLD": COLD, "PARTS": PARTS, "LEAST": LEAST,
-        "SOON": SOON, "PATIENCE": PATIENCE, "OFTEN": OFTEN, "CONTROL": ~63, "ALONE": _ALONE, "NAP": _NAP,
+        "SOON": SOON, "PATIENCE": PATIENCE, "OFTEN": OFTEN, "CONTROL": ~63, "ALONE": _ALONE,
+        "NAP": _NAP, "BRIEFLY": BRIEFLY,
     }  # fmt: skip
     whole = "".join((_DECLARATIONS, _PART, _PAUSE, _HELPER, _GROW, _SHARED, _SHARE))
+    whole = re.sub(r",\n +", ", ", whole)
     for word, value in words.items():
         whole = re.sub(rf"\b{word}\b", str(value), whole)
     return whole
