@@ -1,10 +1,10 @@
-"""How speed grows with size: arrays, loops, graphs.
+"""How speed grows with size, arrays, loops and graphs, and with the number of threads.
 
     python -m benchmarks.scaling [--quick] [--json FILE]
 
-In: nothing but the options.  Out: three tables of ratios to plain NumPy/Python: elements of an array, trips
-of a loop, operations in a function (also its first call).  What always holds: both sides run in
-this process, turn by turn, and their results agree before they are timed.
+In: nothing but the options.  Out: tables of ratios to plain NumPy/Python: elements of an array, trips of a
+loop, operations in a function (also its first call), threads that share a loop.  What always holds: both
+sides run in this process, turn by turn, and their results agree before they are timed.
 """
 
 from __future__ import annotations
@@ -98,10 +98,41 @@ def graphs(quick: bool) -> list[Row]:
     ]
 
 
+def rows(x: Any) -> Any:
+    """A softmax of each row."""
+    y = np.exp(x - x.max(axis=1, keepdims=True))
+    return y / y.sum(axis=1, keepdims=True)
+
+
+def heat(u: Any) -> Any:
+    """Steps of a stencil in place."""
+    u = u.copy()
+    for _ in range(50):
+        inner = u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4.0 * u[1:-1, 1:-1]
+        u[1:-1, 1:-1] += 0.2 * inner
+    return u
+
+
+def threads(quick: bool) -> list[Row]:
+    """Against the number of threads: a chain of operators, rows that are reduced, a stencil in place."""
+    rng = np.random.default_rng(0)
+    large = ((elementwise, rng.normal(size=10**6)), (rows, rng.normal(size=(1000, 1000))))
+    tasks = large if quick else (*large, (heat, rng.random((512, 512))))
+    most = ag.get_num_threads()
+    counts = sorted({1, 2, *(2**k for k in range(most.bit_length())), most})
+    found = []
+    for task, x in tasks:
+        for count in counts:
+            with ag.settings.override(num_threads=count):
+                found.append(compare(task, (x,), threads=count) | {"task": task.__name__})
+    return found
+
+
 CURVES: dict[str, Callable[[bool], list[Row]]] = {
     "array size": arrays,
     "loop length": loops,
     "graph size": graphs,
+    "threads": threads,
 }
 
 
@@ -112,7 +143,7 @@ def show(title: str, rows: Sequence[Row]) -> None:
         key = next(iter(row))
         print(
             f"    {row[key]:>10} {key:<11} {row['ratio']:9.2f}x   plain {row['plain'] * 1e6:12.2f} us"
-            f"   first call {row['first'] * 1e3:8.1f} ms"
+            f"   first call {row['first'] * 1e3:8.1f} ms   {row.get('task', '')}".rstrip()
         )
 
 
