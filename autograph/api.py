@@ -195,7 +195,7 @@ def source_tracer(python: Callable[..., Any]) -> Tracer:
 
         def traced(hooks: calls.SourceHooks) -> TraceResult:
             return tracing.trace_call(
-                lambda *args, **kwargs: hooks.twin(python)(*args, **kwargs),
+                lambda *args, **kwargs: hooks.twin(python, len(args), kwargs)(*args, **kwargs),
                 positional,
                 keywords,
                 name=name,

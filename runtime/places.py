@@ -19,6 +19,7 @@ from runtime.errors import Span
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _OWN = tuple(os.path.join(_HERE, name) + os.sep for name in ("runtime", "autograph"))
+ENTRY_FILE = "<autograph entry>"  # of functions that are written for the dispatch of calls
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 
 
@@ -31,7 +32,9 @@ def is_own(filename: str) -> bool:
 @functools.lru_cache(maxsize=1024)
 def is_users(filename: str) -> bool:
     """Whether the file is neither this project's nor NumPy's."""
-    return not is_own(filename) and not os.path.abspath(filename).startswith(_NUMPY)
+    return (
+        filename != ENTRY_FILE and not is_own(filename) and not os.path.abspath(filename).startswith(_NUMPY)
+    )
 
 
 def frames(until: types.CodeType | None = None) -> Iterator[types.FrameType]:
@@ -41,6 +44,15 @@ def frames(until: types.CodeType | None = None) -> Iterator[types.FrameType]:
         if is_users(frame.f_code.co_filename):
             yield frame
         frame = frame.f_back
+
+
+def depth() -> int:
+    """How many frames stand between here and the user's code, the caller's own included."""
+    frame: types.FrameType | None = sys._getframe(1)
+    count = 0
+    while frame is not None and not is_users(frame.f_code.co_filename):
+        count, frame = count + 1, frame.f_back
+    return count
 
 
 @functools.lru_cache(maxsize=128)

@@ -11,7 +11,7 @@ import functools
 import inspect
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from autograph.convert import Converted, converted, converted_carefully
@@ -226,8 +226,13 @@ class SourceHooks(Hooks):
         top = _top_module(function)
         return top in _LIBRARIES | _PACKAGES and top != self.root_module.partition(".")[0]
 
-    def twin(self, function: types.FunctionType) -> Callable[..., Any]:
-        """The converted function over trace values."""
+    def twin(
+        self, function: types.FunctionType, given: int = 0, named: Collection[str] = ()
+    ) -> Callable[..., Any]:
+        """The converted function over trace values.
+
+        given, named: how many arguments come by position, and which by name; their defaults are not read.
+        """
         trace = self.trace
         assert trace is not None
         form = converted_carefully(function) if self.careful else converted(function)
@@ -238,19 +243,27 @@ class SourceHooks(Hooks):
         code = Path((function,), (("attr", "__code__"),), f"the code of {function.__qualname__}")
         trace.guard(code, StaticType(function.__code__), code.text)
         where = Path((function,), (), f"{function.__name__}'s default ")
-        defaults = self._defaults(function, where)
+        defaults = self._defaults(function, where, given, named)
         kwdefaults = {
-            k: trace.lift(v, where / ("attr", "__kwdefaults__") / ("item", k))
+            k: None if k in named else trace.lift(v, where / ("attr", "__kwdefaults__") / ("item", k))
             for k, v in (function.__kwdefaults__ or {}).items()
         }
         return form.bind(space, self._cells(form, function), defaults, kwdefaults or None)
 
-    def _defaults(self, function: types.FunctionType, where: Path) -> tuple[Any, ...] | None:
+    def _defaults(
+        self, function: types.FunctionType, where: Path, given: int, named: Collection[str]
+    ) -> tuple[Any, ...] | None:
         assert self.trace is not None
         if function.__defaults__ is None:
             return None
         path = where / ("attr", "__defaults__")
-        return tuple(self.trace.lift(v, path / ("item", i)) for i, v in enumerate(function.__defaults__))
+        code, count = function.__code__, len(function.__defaults__)
+        names = code.co_varnames[code.co_argcount - count : code.co_argcount]
+        passed = [at < given or name in named for at, name in enumerate(names, code.co_argcount - count)]
+        return tuple(
+            None if passed[i] else self.trace.lift(v, path / ("item", i))
+            for i, v in enumerate(function.__defaults__)
+        )
 
     def _cells(self, form: Converted, function: types.FunctionType) -> dict[str, types.CellType]:
         """Captured variables of the outside world as cells that hold trace values."""

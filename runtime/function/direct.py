@@ -42,11 +42,12 @@ SMALL = 2000  # elements
 class Direct(Slots):
     """prefix, keywords: arguments that the function adds to those of each call."""
 
-    __slots__ = ("__dict__", "__weakref__", "_chain")
+    __slots__ = ("__dict__", "__weakref__", "_chain", "_quick")
     prefix: tuple[Any, ...] = ()
     keywords: Mapping[str, Any] = {}
     _binder: Binder
     _lock: ForkLock
+    _quick: Callable[..., Any]
     _python: Callable[..., Any]
 
     def __init__(self) -> None:
@@ -201,6 +202,11 @@ def _ready(function: Direct) -> bool:
             if not _loading.done:
                 return False
     return dispatcher.address() != 0
+
+
+def never_ready() -> bool:
+    """Whether there is no hope for machine code that dispatches calls, as things stand."""
+    return settings.executor == "numpy" or (_loading.done and dispatcher.address() == 0)
 
 
 def _on_error(function: Direct, error: BaseException) -> None:

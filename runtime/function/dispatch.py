@@ -20,6 +20,7 @@ import numpy as np
 from runtime.execute import traceback
 from runtime.function.chains import Form
 from runtime.function.signature import Signature
+from runtime.places import ENTRY_FILE
 from runtime.trace.record import BUILTINS, Guard
 from runtime.types import (
     ArrayType,
@@ -40,7 +41,6 @@ class _Miss(enum.Enum):
 
 
 MISS = _Miss.MISS
-ENTRY_FILE = "<autograph entry>"
 traceback.register_hidden(ENTRY_FILE)
 _IDENTITY = (
     bool,
@@ -59,22 +59,26 @@ _IDENTITY = (
 _WEAK: dict[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
 
 
-class _Conditions:
-    """Collects the conditions of one test as Python text, and the objects that the text names."""
+class Conditions:
+    """Collects the conditions of one test as Python text, and the objects that the text names.
 
-    def __init__(self) -> None:
+    prefix: of all names that it makes."""
+
+    def __init__(self, prefix: str = "") -> None:
+        self.prefix = prefix
+        self.ndarray, self.describes = f"{prefix}ndarray", f"{prefix}describes"
+        self.same_static = f"{prefix}same_static"
         self.names: dict[str, Any] = {
-            "MISS": MISS,
-            "ndarray": np.ndarray,
-            "describes": describes,
-            "same_static": same_static,
+            self.ndarray: np.ndarray,
+            self.describes: describes,
+            self.same_static: same_static,
         }
         self.texts: list[str] = []
         self.reads: dict[tuple[Any, ...], str] = {}
 
     def name(self, value: Any) -> str:
         """A name for `value` in the text."""
-        name = f"c{len(self.names)}"
+        name = f"{self.prefix}c{len(self.names)}"
         self.names[name] = value
         return name
 
@@ -95,12 +99,12 @@ class _Conditions:
             if t.cls is np.ndarray:  # an array of numbers has a more precise type
                 self.texts.append(f"{at}.dtype.hasobject and {at}.dtype.kind != 'T'")
         elif not isinstance(t, ObjectType):
-            self.texts.append(f"describes({self.name(t)}, {at})")
+            self.texts.append(f"{self.describes}({self.name(t)}, {at})")
 
     def array(self, t: ArrayType, at: str) -> None:
         """An ndarray or a NumPy scalar."""
         if t.device != "cpu":  # another library's array class: rare, and a launch costs far more than this
-            self.texts.append(f"describes({self.name(t)}, {at})")
+            self.texts.append(f"{self.describes}({self.name(t)}, {at})")
             return
         same = self.name(t.dtype)
         if t.scalar:
@@ -111,9 +115,11 @@ class _Conditions:
             )
             return
         if t.dtype.kind in "US":  # of any length
-            self.texts.append(f"type({at}) is ndarray and {at}.dtype.str[:2] == {t.dtype.str[:2]!r}")
+            self.texts.append(f"type({at}) is {self.ndarray} and {at}.dtype.str[:2] == {t.dtype.str[:2]!r}")
         else:
-            self.texts.append(f"type({at}) is ndarray and ({at}.dtype is {same} or {at}.dtype == {same})")
+            self.texts.append(
+                f"type({at}) is {self.ndarray} and ({at}.dtype is {same} or {at}.dtype == {same})"
+            )
         if t.shape is None:
             return
         if None not in t.shape:
@@ -131,12 +137,18 @@ class _Conditions:
         elif cls in (int, str, bytes) or (cls is float and value == value and value != 0):
             self.texts.append(f"type({at}) is {self.name(cls)} and {at} == {name}")
         else:  # NaN, the sign of zero, nested tuples
-            self.texts.append(f"same_static({name}, {at})")
+            self.texts.append(f"{self.same_static}({name}, {at})")
 
     def global_read(self, space: str, name: str) -> str:
         """The text that reads what a name means in a module with these globals."""
         key = self.name(name)
         return f"({space}[{key}] if {key} in {space} else {self.name(BUILTINS)}[{key}])"
+
+    @staticmethod
+    def special_read(at: str, name: str, expect: Type) -> str:
+        """The text that reads a special method of a class; None if it has none, where that is expected."""
+        there = isinstance(expect, StaticType) and expect.value is not None
+        return f"{at}.{name}" if there else f"getattr({at}, {name!r}, None)"
 
     def guard(self, guard: Guard, arguments: tuple[str, ...]) -> None:
         """A guard, its path written out as attribute and item reads."""
@@ -147,7 +159,7 @@ class _Conditions:
             step = (
                 f"len({at})"
                 if kind == "len"
-                else f"getattr({at}, {key!r}, None)"
+                else self.special_read(at, key, guard.expect)
                 if kind == "special"
                 else self.global_read(at, key)
                 if kind == "global"
@@ -162,10 +174,10 @@ class _Conditions:
                 self.texts.append(f"{step} is {self.name(expect.value)}")
                 return
             if not at:  # read once: other guards look at the same place, or further along the same way
-                at = self.reads[place] = f"v{len(self.reads)}"
+                at = self.reads[place] = f"{self.prefix}v{len(self.reads)}"
                 self.texts.append(f"(({at} := {step}) is {at})")
         if isinstance(guard.expect, ObjectType) and guard.expect.cls is np.ndarray:
-            self.texts.append(f"type({at}) is ndarray")
+            self.texts.append(f"type({at}) is {self.ndarray}")
         else:
             self.add(guard.expect, at)
 
@@ -186,7 +198,8 @@ def entry_source(
 ) -> tuple[str, dict[str, Any]]:
     """The text of an entry and the names it uses; `call` is the expression that runs the trace, with
     `{values}` for the arguments that the graph takes.  form: how the call is written, if not canonically."""
-    conditions = _Conditions()
+    conditions = Conditions()
+    conditions.names["MISS"] = MISS
     count, keywords = len(signature.positional), signature.keyword_names
     arguments = tuple(f"a{i}" for i in range(count + len(keywords)))
     for argument, t in zip(arguments, signature.types, strict=True):
@@ -199,9 +212,6 @@ def entry_source(
         written = {index: argument for argument, (index, _) in zip(arguments, form.sources, strict=True)}
         given = [written[k] for k in range(len(form.sources))]
         lines = ["def entry(args, kwargs):", *_reading(given, form.given, form.names)]
-    passed = ", ".join(
-        a for a, t in zip(arguments, signature.types, strict=True) if not isinstance(t, StaticType)
-    )
     if conditions.texts:
         indent = "    "
         if guards:
@@ -214,8 +224,13 @@ def entry_source(
             lines += ["    except Exception:", "        return MISS"]
     if conditions.reads:  # what the call lets go must be gone then, not when it has returned
         lines.append(f"    {' = '.join(conditions.reads.values())} = None")
-    lines.append(f"    return {call.format(values=passed)}")
+    lines.append(f"    return {call.format(values=passed(arguments, signature.types))}")
     return "\n".join(lines) + "\n", conditions.names
+
+
+def passed(arguments: Sequence[str], types: Sequence[Type]) -> str:
+    """The arguments that a graph takes, as text: those that are not static."""
+    return ", ".join(a for a, t in zip(arguments, types, strict=True) if not isinstance(t, StaticType))
 
 
 def entry_by_name(signature: Signature, guards: tuple[Guard, ...], entry: Entry, form: Form) -> Entry:

@@ -42,17 +42,18 @@ from runtime.function.accounts import (
     what_happened,
 )
 from runtime.function.concrete import ConcreteFunction
-from runtime.function.direct import Direct
+from runtime.function.direct import Direct, never_ready
 from runtime.function.dispatch import MISS, Entry, compile_entry
 from runtime.function.eager import MODE
 from runtime.function.pickles import by_value, cloud, found_as, found_as_plain, remade, source_file
 from runtime.function.promises import Promise, kept_promise, placed
+from runtime.function.quick import Quickly
 from runtime.function.records import TraceRecord, generalise
 from runtime.function.signature import Binder, Bound, Signature, example
 from runtime.gate import GATE
 from runtime.ir.graph import Graph
 from runtime.lazy import Lazy
-from runtime.places import place, span_here
+from runtime.places import depth, place, span_here
 from runtime.trace.record import Argument, Guard, TraceResult
 from runtime.types import UNBOUND, Type
 from runtime.variable import traced_again
@@ -399,10 +400,12 @@ class PolymorphicFunction(Direct, Generic[P, R]):
                 f"{self._name!r} was traced again {limit} times; the last time: {record.reason}"
                 + (f"; to avoid it: {fixes}" if fixes else ""),
                 RetraceWarning,
-                stacklevel=5,
+                stacklevel=depth() + 1,
             )
 
     def _rebuild(self) -> None:
+        if type(self) is Quick:
+            self.__class__ = PolymorphicFunction  # type: ignore[assignment, unused-ignore]
         # Most specific first; among equals the newest, which relies on the present state of things.
         records = sorted(self._history, key=lambda r: (r.signature.unknowns(), -r.made))
         classes: dict[tuple[Any, ...], list[TraceRecord]] = {}
@@ -419,6 +422,9 @@ class PolymorphicFunction(Direct, Generic[P, R]):
             self._publish(records, bool(self._plain))
             if self._tables is None and len(self._inside) <= LINEAR:
                 self._named = (*self._entries_by_name(records), *self._entries)
+            if type(self) is PolymorphicFunction and self._entries[:1] != (self._by_class,) and never_ready():
+                self._quick = Quickly(weakref.ref(self), tuple(records), PolymorphicFunction)
+                self.__class__ = Quick
 
     def _is_strict(self) -> bool:
         return settings.strict if self._strict is None else self._strict
@@ -576,6 +582,13 @@ class PolymorphicFunction(Direct, Generic[P, R]):
             )
         make, options = self._remake
         return remade, (make, self.python_function, options, *source_file(self._python))
+
+
+class Quick(PolymorphicFunction[P, R]):
+    """A polymorphic function that is called by what is in its slot `_quick`."""
+
+    __slots__ = ()
+    __call__ = Direct._quick
 
 
 def _named(given: Sequence[Any] | Mapping[str, Any] | None, binder: Binder) -> dict[str, Any] | None:

@@ -106,6 +106,8 @@ def wrong_call(
     entry = error.__traceback__
     if entry is not None and entry.tb_next is not None:
         return None
+    if not any(_by_hand(function) or not callable(function) for function, _ in functions.values()):
+        return None  # a loop or branch that was converted: Python's own error says it
     for role, (function, count) in functions.items():
         if not callable(function):
             return StructureError(

@@ -24,7 +24,7 @@ import pytest
 import autograph as ag
 from runtime.config import settings
 from runtime.execute.native import dispatcher
-from runtime.function.polymorphic import PolymorphicFunction
+from runtime.function.polymorphic import PolymorphicFunction, Quick
 from runtime.gate import GATE
 
 pytestmark = pytest.mark.skipif(bool(dispatcher.problem()), reason=dispatcher.problem() or "there is one")
@@ -401,7 +401,7 @@ def test_it_is_still_the_same_object() -> None:
     assert "traces" in repr(f) and callable(f) and f.python_function is plain
     assert types.MethodType(f, X)() is not None and f.__get__(X)(3.0) is not None
     with settings.override(executor="numpy"):
-        assert same(f(np.ones(7)), plain(np.ones(7))) and type(f) is PolymorphicFunction
+        assert same(f(np.ones(7)), plain(np.ones(7))) and type(f) is Quick
     assert same(f(X), plain(X))
 
 
