@@ -8,6 +8,8 @@ names all valid ones.  Nothing else in the project reads `os.environ`.
 from __future__ import annotations
 
 import contextlib
+import functools
+import importlib.util
 import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Union
@@ -231,6 +233,10 @@ class Settings:
             for name, value in before.items():
                 setattr(self, name, value)
 
+    def compiles(self) -> bool:
+        """Whether there may be native code, as things are set and installed."""
+        return self.executor != "numpy" and _compiler()
+
     def __repr__(self) -> str:
         return "Settings(" + ", ".join(f"{row.name}={getattr(self, row.name)!r}" for row in TABLE) + ")"
 
@@ -248,6 +254,11 @@ def table_text() -> str:
         lines.append(f"{row.name} = {getattr(settings, row.name)!r}  (default {row.default!r}, {row.env})")
         lines.append(f"    {row.doc}  Valid: {row.valid()}.")
     return "\n".join(lines)
+
+
+@functools.cache
+def _compiler() -> bool:
+    return importlib.util.find_spec("llvmlite") is not None
 
 
 def processors() -> int:

@@ -7,12 +7,14 @@ template names every operand of the node; an op that the device lacks raises Dev
 from __future__ import annotations
 
 import dataclasses
+import operator
 import re
 
 import numpy as np
 
 from runtime.errors import DeviceError
 from runtime.execute.constants import Constants
+from runtime.execute.direct import direct
 from runtime.execute.expression import ATOM, Slot, Template, call_template, parse_template, slots_in_order
 from runtime.ir.graph import Const, Node
 from runtime.ir.opdef import OpDef
@@ -25,10 +27,18 @@ def template_of(node: Node, row: OpDef, constants: Constants, device: str = "cpu
     """The template that prints the node."""
     device = "cuda" if device == "cuda" and goes_to_cupy(node, row) else "cpu"
     check_device(node, row, device)
+    if node.op == "py.call" and len(node.inputs) == 3 and not node.keywords and not node.attr("starred"):
+        function = node.inputs[0]
+        if isinstance(function, Const) and function.value is operator.getitem:
+            return Template((Slot(1, ATOM), "[", Slot(2, brackets=True), "]"), order=(1, 2))
     if node.op == "py.call":
         return call_template([Slot(0, ATOM), "("], _arguments(node, 1))
     if node.op in ("py.getattr", "py.setattr", "py.delattr"):
         return _attribute(node)
+    found = direct(node)
+    if found is not None:
+        constants.module("numpy")
+        return found
     if node.op == "raise":
         return _raise(node)
     if node.op in DISPLAYS and (node.inputs or node.op != "py.set"):

@@ -21,6 +21,7 @@ from runtime.execute.chained import Chained
 from runtime.execute.chains import ufunc_of, with_blocks
 from runtime.execute.constants import Constants, slice_expression
 from runtime.execute.dataflow import Flow
+from runtime.execute.direct import operands_of, picks_constant
 from runtime.execute.expression import ATOM, Expr, Mark, Slot, Template, call_template, variable
 from runtime.execute.names import PlanNames
 from runtime.execute.plan import PlanSource
@@ -28,6 +29,7 @@ from runtime.ir.calls import callee, with_callees
 from runtime.ir.graph import Graph, Node, Operand, Value
 from runtime.ir.opdef import OpDef
 from runtime.ops.table import OPS
+from runtime.passes.facts import makes_new
 from runtime.types import ArrayType
 
 _COLUMNS = 110
@@ -175,6 +177,8 @@ class _Printer(Chained):
     def node(self, scope: Scope, node: Node) -> None:
         """Print a node without regions."""
         self.guess_name(scope, node)
+        if self.overwrites(scope, node):
+            return
         template = self.template(node)
         if template.kind == "in place":
             self.in_place(scope, node, template)
@@ -186,7 +190,7 @@ class _Printer(Chained):
             and counts.get(node.outputs[0], 0) == 1
             and node.outputs[0] not in scope.info.nested
         )
-        operands = dict(enumerate(node.inputs))
+        operands = operands_of(node)
         order = template.order
         crowded = self.crowded(scope, node)
         named = [k for k in order if k in template.named or k in crowded or self.strays(scope, node, k)]
@@ -209,6 +213,36 @@ class _Printer(Chained):
             self.assign(scope, node.outputs[0], expr)
         else:
             self.unpack(scope, node, expr)
+
+    def overwrites(self, scope: Scope, node: Node) -> bool:
+        """Print `np.where(mask, c, x)` as a write into x, where nobody else has x: a fifth of the time."""
+        if not picks_constant(node) or not self.fresh(scope, node.inputs[2]):
+            return False
+        found = self.consume(scope, dict(enumerate(node.inputs)), (0, 1, 2), named=[2])
+        mask, value, x = found[0], found[1], found[2]
+        mask_type, t = node.inputs[0].type, node.inputs[2].type
+        assert isinstance(mask_type, ArrayType) and isinstance(t, ArrayType)
+        if mask_type.scalar:
+            self.emit(["if ", mask, ":"], node.span)
+            self.nest([Line(0, f"{x.text}.fill({value.text})", node.span)])
+        elif mask_type.shape == t.shape:
+            self.emit([x, "[", mask, "] = ", value], node.span)
+        else:
+            self.emit(
+                [f"{self.constants.module('numpy')}.copyto(", x, ", ", value, ", where=", mask, ")"],
+                node.span,
+            )
+        scope.env[node.outputs[0]] = x
+        return True
+
+    def fresh(self, scope: Scope, x: Operand) -> bool:
+        """Whether the operand is an array made before in this region, which the current node alone reads."""
+        info = scope.info
+        if not isinstance(x, Value) or info.counts.get(x) != 1 or info.last.get(x) != scope.position:
+            return False
+        before = reversed(scope.graph.nodes[: scope.position])
+        maker = next((node for node in before if x in node.outputs), None)
+        return maker is not None and makes_new(maker, self.flow.table)
 
     def crowded(self, scope: Scope, node: Node) -> list[int]:
         """Waiting operands that hold on to a large array while another operand makes one: they go first."""
@@ -263,7 +297,7 @@ class _Printer(Chained):
         gets a variable of its own if the old one is still needed.
         """
         target = node.inputs[0]
-        found = self.consume(scope, dict(enumerate(node.inputs)), template.order, named=[0])
+        found = self.consume(scope, operands_of(node), template.order, named=[0])
         expr = found[0]
         array = isinstance(target.type, ArrayType) and not target.type.scalar
         if expr.reads != {expr.text} or (not array and expr.text in scope.busy(after=True)):

@@ -122,12 +122,12 @@ def test_names_do_not_change_from_run_to_run() -> None:
     r = Region(x=VECTOR)
     y = r.add("mul", r.params[0], 2)
     graph = r.graph(r.add("add", y, y), name="f")
-    assert text(graph) == text(graph) == "def f(x):\n    t1 = x * 2\n    return t1 + t1\n"
+    assert text(graph) == text(graph) == "def f(x):\n    t1 = x * 2.0\n    return t1 + t1\n"
 
 
 def test_names_come_from_the_line_that_assigns(tmp_path) -> None:
     file = tmp_path / "user.py"
-    file.write_text("def f(x):\n    y = x * 2 + 1\n    return y * y\n")
+    file.write_text("def f(x):\n    y = x * 2.0 + 1.0\n    return y * y\n")
 
     def at(line: int) -> Span:
         return Span(str(file), line, 4, "f")
@@ -135,4 +135,4 @@ def test_names_come_from_the_line_that_assigns(tmp_path) -> None:
     r = Region(x=VECTOR)
     y = r.add("add", r.add("mul", r.params[0], 2, span=at(2)), 1, span=at(2))
     graph = r.graph(r.add("mul", y, y, span=at(3)), name="f")
-    assert text(graph) == "def f(x):\n    y = x * 2 + 1  # user.py:2\n    return y * y  # user.py:3\n"
+    assert text(graph) == "def f(x):\n    y = x * 2.0 + 1.0  # user.py:2\n    return y * y  # user.py:3\n"

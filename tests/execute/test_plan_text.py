@@ -484,13 +484,13 @@ def test_long_expressions_are_cut() -> None:
 
 def test_comments_name_the_users_line(tmp_path) -> None:
     file = tmp_path / "user.py"
-    file.write_text("def f(x):\n    y = x * 2 ; z = 1\n    return y + y\n")
+    file.write_text("def f(x):\n    y = x * 2.0 ; z = 1\n    return y + y\n")
 
     r = Region(x=VECTOR)
     y = r.add("mul", r.params[0], 2, name="y", span=Span(str(file), 2, 4, "f"))
     plan = plan_source(r.graph(r.add("add", y, y, span=Span(str(file), 3, 4, "f")), name="f"))
     assert plan.text == (
-        "def f(x):\n    y = x * 2  # user.py:2: y = x * 2 ; z = 1\n    return y + y  # user.py:3\n"
+        "def f(x):\n    y = x * 2.0  # user.py:2: y = x * 2.0 ; z = 1\n    return y + y  # user.py:3\n"
     )
     assert plan.lines[2].line == 2 and plan.lines[3].line == 3
 

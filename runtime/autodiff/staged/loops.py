@@ -23,6 +23,7 @@ from runtime.autodiff.staged.kinds import FLOAT, NotStaged, buffer_type, cotange
 from runtime.autodiff.staged.lists import add_item
 from runtime.autodiff.staged.rules import add_at, dtype_of, is_number, zeros
 from runtime.autodiff.staged.tidy import needed_nodes, tidied
+from runtime.config import settings
 from runtime.dataclass import dataclass
 from runtime.ir.builder import Builder
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
@@ -108,11 +109,13 @@ class _Loop:
         self.followed = loop_activity(node, [is_varied(x, linear.varied) for x in node.inputs])
         inner = aliases_of(body)
         self.countable = not inner.writes and all(map(pure, body.nodes))
+        self.untouched = self.countable and not linear.classes.writes
 
     def record(self, trips: Any = None) -> Plan:
         """The loop, recorded.  trips: their number, where it was found out before."""
         trace, node, linear = self.trace, self.node, self.linear
-        trips = self.trips() if trips is None else trips
+        if trips is None and (self.is_for or settings.compiles()):
+            trips = self.trips()  # a plan would count in the same time in which it does the loop: lists
         places = range(self.first + self.count, len(node.inputs))
         frozen = {i: linear.frozen_for(node.inputs[i]) for i in places}
         in_place = [self.body.params[i] for i in places if self._in_place(i)]
@@ -271,7 +274,7 @@ class _Loop:
 
     def _cheap(self, node: Node) -> bool:
         """Whether doing the node again costs less than keeping what it gave, and gives the same."""
-        if node.regions or len(node.outputs) != 1 or not self.countable or self.linear.classes.writes:
+        if node.regions or len(node.outputs) != 1 or not self.untouched:
             return False
         if node.op in SURE_VIEWS or node.op in ("py.slice", "py.tuple"):
             return True
@@ -308,7 +311,7 @@ class _Loop:
                 continue
             if one.in_list:
                 value: Any = one.inner
-                if isinstance(value.type, ArrayType) and not value.type.scalar:
+                if isinstance(value.type, ArrayType) and not value.type.scalar and not self.untouched:
                     value = trace.emit("np.copy", [value])
                 add = trace.emit("py.getattr", [trace.operand(one.store), "append"])
                 trace.emit("py.call", [add, value], type=StaticType(None))
