@@ -10,6 +10,7 @@ What always holds:
   with it, is taken by exchanging the whole word, and what describes a job is written only while no part is
   left: who took a part has read the description of that very job.  Seats number the helpers of a job.
 - After a helper has counted its part as done it touches nothing of the job.
+- The first part is always the caller's: in a loop around, what lies in a processor's cache stays there.
 - Whoever finds the pool busy works alone, and so does a loop inside a loop.
 - What floating point operations flag belongs to a thread: a helper begins without, and hands on what a part
   flagged, from bit 8 of its result on.  Modes of rounding are those of the caller.
@@ -30,7 +31,7 @@ LEAST = 5_000  # nanoseconds of a part
 PARTS = 8  # for each thread: not all are equally fast
 SPINS = 2_000  # looks for a job before a helper goes to sleep: about 50 us
 PATIENCE = 1_000  # looks at what is done before the caller goes to sleep
-OFTEN = 127  # of so many looks one lets others on the same processor run: it may be those waited for
+OFTEN = 511  # of so many looks one lets others on the same processor run: it may be those waited for
 STACK = 1 << 21  # bytes of a helper's stack
 SEAT, LEFT, SEATS = 1 << 20, (1 << 20) - 1, (1 << 12) - 1
 _FUTEX, _WAIT, _WAKE = 202, 128, 129  # the system call, and its operations within a process
@@ -398,16 +399,19 @@ start:
   %seats64 = zext i32 %seats to i64
   %middle = shl i64 %seats64, 20
   %upper = or i64 %high, %middle
-  %word = or i64 %upper, %count
+  %others = sub i64 %count, 1
+  %word = or i64 %upper, %others
   store atomic i64 %word, ptr @job seq_cst, align 8
   %asleep = load atomic i32, ptr @sleepers seq_cst, align 4
   %nobody = icmp eq i32 %asleep, 0
-  br i1 %nobody, label %again, label %wake
+  br i1 %nobody, label %begin, label %wake
 wake:
-  %useful = sub i64 %count, 1
-  %calls = call i64 @llvm.smin.i64(i64 %useful, i64 %seats64)
+  %calls = call i64 @llvm.smin.i64(i64 %others, i64 %seats64)
   %r1 = call i64 (i64, ...) @syscall(i64 FUTEX, ptr %epoch_at, i64 WAKE, i64 %calls, ptr null, ptr null,
                                      i64 0)
+  br label %begin
+begin:
+  call void @part(ptr %f, ptr %context, i64 0, i64 %from, i64 %to, i64 %step, i64 0, i1 false)
   br label %again
 again:
   %w = load atomic i64, ptr @job seq_cst, align 8
