@@ -145,7 +145,7 @@ class Fences:
         new.restype, new.argtypes = ctypes.py_object, [_P, ctypes.c_char_p, _P]
         self._name = b"mem_handler"
         capsule = new(ctypes.addressof(self._handler), self._name, None)
-        put = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(abi._array_api()[SET_HANDLER])
+        put = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(abi.functions()[SET_HANDLER])
         self._keep = capsule, put(capsule)
 
 

@@ -49,7 +49,7 @@ def symbols() -> dict[str, int]:
     for name in PYTHON_API:
         old = "PyObject_VectorcallDict" if name == "PyObject_Vectorcall" else name  # the same without names
         found[name] = _address(getattr(api, name if sys.version_info >= (3, 11) else old))
-    table = _array_api()
+    table = functions()
     for name, place in ARRAY_API.items():
         found[f"autograph_PyArray_{name}"] = table[place]
     libm = ctypes.CDLL("libm.so.6")
@@ -90,7 +90,8 @@ def _address(function: Any) -> int:
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
-def _array_api() -> Any:
+def functions() -> Any:
+    """NumPy's table of functions for C."""
     try:
         module = importlib.import_module("numpy._core._multiarray_umath")
     except ImportError:  # NumPy 1.x
@@ -151,7 +152,7 @@ def _check_arrays() -> str:
 
 
 def _check_functions() -> str:
-    table = _array_api()
+    table = functions()
     if table[2] != id(np.ndarray):
         return "NumPy's table of functions has an unknown layout"
     prototype = ctypes.PYFUNCTYPE(

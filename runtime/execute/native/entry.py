@@ -13,7 +13,7 @@ import dataclasses
 
 import numpy as np
 
-from runtime.execute.native import abi, merge
+from runtime.execute.native import abi, merge, recycled
 from runtime.execute.native.arrays import plus, times
 from runtime.execute.native.emit import BARRIER, BRIEFLY, FALSE, FLAGS, TRUE, Block, Emitter
 from runtime.execute.native.kernel import Kernel
@@ -487,7 +487,8 @@ class _Entry:
 
 def symbols(kernel: Kernel) -> dict[str, int]:
     """The addresses that the module refers to, but for the three callables around it."""
-    return abi.symbols() | kernel.addresses | {name: id(value) for name, value in kernel.objects.items()}
+    objects = {name: id(value) for name, value in kernel.objects.items()}
+    return abi.symbols() | recycled.symbols() | kernel.addresses | objects
 
 
 __all__ = ["module", "np", "symbols"]
