@@ -71,7 +71,8 @@ def share(
         flags = e.effect(f"lshr i32 {status}, 8")
         before = e.effect("load i32, ptr %raised")
         e.line(f"store i32 {e.effect(f'or i32 {before}, {flags}')}, ptr %raised")
-    e.bail_if(e.effect(f"trunc i32 {status} to i1"))
+    if e.bails > mark.bails:
+        e.bail_if(e.effect(f"trunc i32 {status} to i1"))
     if long:
         following = e.block("go")
         raised = e.effect(f"trunc i32 {e.effect(f'lshr i32 {status}, 1')} to i1")

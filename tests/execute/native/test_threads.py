@@ -72,6 +72,56 @@ print(ag.get_num_threads(), len(os.listdir("/proc/self/task")) - before)
 """
 
 
+def test_other_threads_of_python_run_meanwhile() -> None:
+    def function(x: Any) -> Any:
+        x[:] = ((((x / 3.0 + 1.0) / 3.0 + 1.0) / 3.0 + 1.0) / 3.0 + 1.0) / 3.0 + 1.0
+        return x
+
+    x, halfway = np.zeros(4_000_000), threading.Event()
+
+    def watch() -> None:
+        while not x[0]:
+            pass
+        if not x[-1]:
+            halfway.set()
+
+    with settings.override(executor="native", compile="now", num_threads=1):
+        f = ag.function(function)
+        f(x)
+        for _ in range(200):
+            x[:] = 0.0
+            user = threading.Thread(target=watch)
+            user.start()
+            f(x)
+            user.join()
+            if halfway.is_set():
+                break
+    assert halfway.is_set()
+
+
+def test_where_no_thread_can_be_started(shared: pool.Pool) -> None:
+    helpers, most = shared.words["helpers"].value, shared.words["most"].value
+    shared.words["most"].value = 0
+    try:
+        same(chain, numbers(5003))
+    finally:
+        shared.words["most"].value = most
+    assert shared.words["helpers"].value == helpers
+
+
+def test_integers_in_place_are_not_copied_first() -> None:
+    def function(x: Any) -> Any:
+        x |= 3
+        return x
+
+    with settings.override(executor="native", compile="now"):
+        f = ag.function(function)
+        f(numbers(5003, dtype=np.int64))
+        (trace,) = f.traces
+        text = trace.concrete.native_ir
+    assert "@autograph_share(" in text and "call ptr @autograph_PyArray_NewCopy(" not in text
+
+
 def script(tmp_path: pathlib.Path, text: str = SCRIPT, **environment: str) -> str:
     path = tmp_path / "script.py"
     path.write_text(text)
