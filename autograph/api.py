@@ -28,10 +28,12 @@ if TYPE_CHECKING:
     from autograph import check as checking
     from autograph import source
     from autograph.operators import calls
+    from runtime import vectorizing
     from runtime.trace import api as tracing
 else:
     checking, source = Lazy("autograph.check"), Lazy("autograph.source")
     calls, tracing = Lazy("autograph.operators.calls"), Lazy("runtime.trace.api")
+    vectorizing = Lazy("runtime.vectorizing")
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -145,8 +147,10 @@ def explain(f: Callable[..., Any]) -> Explanation:
     """
     if isinstance(f, types.MethodType):
         return explain(f.__func__)
-    if isinstance(f, PolymorphicFunction):
-        return explanation(f)
+    batched = runs_on_trace_values(f) and isinstance(f, vectorizing.Batched)
+    inside: Any = getattr(f, "function", f) if batched else f
+    if isinstance(inside, PolymorphicFunction):
+        return explanation(inside, _function_in(f, "explain"))
     return explanation_of_conversion(_function_in(f, "explain"))
 
 

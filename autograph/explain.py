@@ -131,10 +131,8 @@ class Explanation:
     __repr__ = __str__
 
 
-def explanation(function: PolymorphicFunction[..., object]) -> Explanation:
-    """What became of a polymorphic function."""
-    python = function.inside_function
-    assert isinstance(python, types.FunctionType)
+def explanation(function: PolymorphicFunction[..., object], python: types.FunctionType) -> Explanation:
+    """What became of a polymorphic function.  python: the function that the user wrote."""
     name = getattr(python, "__qualname__", repr(python))
     code = python.__code__
     if not function.traces:

@@ -10,6 +10,7 @@ What always holds: each result is what the function gives for that element.
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
@@ -50,6 +51,19 @@ from runtime.types import (
 )
 
 Compiler = Callable[[Any], Callable[..., Any]]
+# the questions that functions answer
+ANSWERS = frozenset(
+    {
+        "explain",
+        "get_concrete_function",
+        "graph",
+        "plan_source",
+        "pretty_printed_concrete_signatures",
+        "remainder",
+        "traces",
+        "why",
+    }
+)
 _ROUNDS = 4  # of tracing the function until what it returns is known
 
 
@@ -80,13 +94,32 @@ class Batched:
         """`f` of each item."""
         if active() is not None or recording() or self.compiler is None:
             return self.here(args, kwargs)
-        if self._compiled is None:
-            self._compiled = self.compiler(Inside(self))
-        return self._compiled(*args, **kwargs)
+        return self.function(*args, **kwargs)
 
     def here(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call, done in Python or recorded in the trace."""
         raise NotImplementedError
+
+    def signature(self) -> inspect.Signature | None:
+        """The parameters of the function, if it does not matter which arguments come by name."""
+        return None
+
+    @property
+    def function(self) -> Any:
+        """The function that is compiled and called in its place; where there is none, what is called."""
+        if self._compiled is None:
+            self._compiled = Inside(self) if self.compiler is None else self.compiler(Inside(self))
+        return self._compiled
+
+    def __getattr__(self, name: str) -> Any:
+        """What functions answer to, of the function that is compiled."""
+        if name not in ANSWERS:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        if isinstance(self.function, Inside):
+            raise AttributeError(
+                f"{self!r} has no {name}: it runs as plain Python, without source"
+            )
+        return getattr(self.function, name)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_compiled": None}
@@ -103,6 +136,9 @@ class Inside:
     def __init__(self, batched: Batched) -> None:
         self.batched, self.f = batched, batched.f
         self.__name__ = getattr(batched, "__name__", "batched")
+        signature = batched.signature()
+        if signature is not None:
+            self.__signature__ = signature
         self.__wrapped__ = batched.f
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -123,6 +159,13 @@ class Vectorized(Batched):
         super().__init__(f, compiler)
         self.dtypes = _dtypes(otypes)
         self.excluded = frozenset(excluded)
+
+    def signature(self) -> inspect.Signature | None:
+        """The parameters of the function, unless some are told apart by place or name."""
+        try:
+            return None if self.excluded else inspect.signature(self.f)
+        except (TypeError, ValueError):  # a built-in function that doesn't tell
+            return None
 
     def here(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """`f` of each element of the arguments, broadcast against each other."""

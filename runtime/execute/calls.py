@@ -12,6 +12,7 @@ import re
 
 import numpy as np
 
+from runtime.elements import kind_of
 from runtime.errors import DeviceError
 from runtime.execute.constants import Constants
 from runtime.execute.direct import direct
@@ -27,6 +28,8 @@ def template_of(node: Node, row: OpDef, constants: Constants, device: str = "cpu
     """The template that prints the node."""
     device = "cuda" if device == "cuda" and goes_to_cupy(node, row) else "cpu"
     check_device(node, row, device)
+    if node.op == "py.call" and isinstance(node.inputs[0], Const) and node.inputs[0].value is kind_of:
+        return Template((Slot(2, ATOM), "[type(", Slot(1), ")]"), order=(2, 1))  # without a call per element
     if node.op == "py.call" and len(node.inputs) == 3 and not node.keywords and not node.attr("starred"):
         function = node.inputs[0]
         if isinstance(function, Const) and function.value is operator.getitem:

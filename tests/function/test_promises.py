@@ -8,6 +8,7 @@ from __future__ import annotations
 import concurrent.futures
 import gc
 import pickle
+import sys
 import threading
 import warnings
 import weakref
@@ -172,6 +173,29 @@ def the_cache_is_bounded_and_the_least_recently_used_goes():
     assert len(kept) == 3 and any("'a'" in s for s in kept) and not any("'b'" in s for s in kept), kept
 
 
+@promise("dispatch speed")
+def a_cached_call_runs_little_python():
+    """Counted, not timed: how many frames of Python a call runs before the trace."""
+    f, seen = ag.function(plus), []
+    for _ in range(3):
+        f(X, n=2)
+    (record,) = f.traces
+    record.concrete.native  # it waits for it
+
+    def count(frame, event, arg):
+        if event == "call":
+            seen.append(frame.f_code.co_name)
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        f(X, n=2)
+    finally:
+        sys.setprofile(before)
+    without_machine_code = ["_ag_call", "plus"]  # the test of the trace, and the plan
+    assert seen in ([], ["plus"], without_machine_code), seen
+
+
 @promise("polymorphic function")
 def nothing_leaks():
     def count():
@@ -325,6 +349,42 @@ def what_is_not_chosen_contributes_zero():
 
 
 @promise("gradients")
+def custom_gradients_are_used_and_get_the_arguments():
+    @ag.custom_gradient
+    def clipped(x):
+        return np.clip(x, -1, 1), lambda ct: ct * 10
+
+    x = np.array([-3.0, 0.5, 2.0])
+    outer = lambda x: (clipped(x) * x).sum()
+    wanted = np.clip(x, -1, 1) + 10 * x
+    assert np.array_equal(ag.grad(outer)(x), wanted)
+    assert np.array_equal(ag.function(lambda x: ag.grad(outer)(x))(x), wanted)
+    with ag.GradientTape() as tape:
+        watched = tape.watch(x)
+        y = outer(watched)
+    assert np.array_equal(tape.gradient(y, watched), wanted)
+
+
+@promise("gradients")
+def checkpoints_compute_again_and_give_the_same():
+    times = []
+
+    def layer(x, w):
+        ag.py_function(times.append, 1)
+        return np.tanh(x * w)
+
+    x, w = np.array([0.5, -1.0]), np.array([1.5, 0.25])
+    plain = lambda w: (layer(layer(x, w), w) ** 2).sum()
+    again = lambda w: (ag.checkpoint(layer)(ag.checkpoint(layer)(x, w), w) ** 2).sum()
+    want = ag.grad(plain)(w)
+    once, times[:] = len(times), []
+    assert np.array_equal(ag.grad(again)(w), want)
+    assert len(times) > once  # what was not kept is computed again
+    long = lambda x, **how: ag.for_loop(range(50), lambda k, y: np.sin(y) * 1.1, (x,), **how).sum()
+    assert np.array_equal(ag.grad(lambda x: long(x, checkpoint_every="sqrt"))(x), ag.grad(long)(x))
+
+
+@promise("gradients")
 def tapes_and_transforms_agree():
     x = np.array([1.0, 2.0])
     with ag.GradientTape(persistent=True) as tape:
@@ -338,6 +398,24 @@ def tapes_and_transforms_agree():
 
 
 # -------------------------------------------------------------------------------- functional ops, vectorize
+@promise("vectorize")
+def functions_of_elements_answer_what_functions_do():
+    def half_up(x, least=0):
+        return 0 if x < least else x / 2
+
+    half = ag.vectorize(half_up)
+    assert half.why() == "'half_up' was not called yet"
+    for args in ((X,), (X, 1), (X.astype(np.int64),), (X,)):
+        assert np.array_equal(half(*args), [half_up(x, *args[1:]) for x in args[0].tolist()])
+    assert [t.plain for t in half.traces] == [None] * 3 and "for" in half.plan_source
+    assert half.pretty_printed_concrete_signatures().startswith("half_up(x: float64[4]) -> ")
+    assert half.get_concrete_function(ag.TensorSpec((None,), np.float64))(X[:2]).tolist() == [0.0, 0.5]
+    told = str(ag.explain(half))
+    assert "staged      return 0 if x < least else x / 2" in told and "traced in" in half.explain()
+    whole = ag.vmap(lambda row: row / row.sum())
+    assert np.array_equal(whole(np.ones((2, 2))), [[0.5, 0.5]] * 2) and "axis=1" in whole.plan_source
+
+
 @promise("functional ops by hand")
 def eagerly_in_functions_and_with_derivatives():
     def program(x):
