@@ -50,6 +50,7 @@ VARIABLES = """
 @bails = global i64 0
 @skip = global i64 0
 @backoff = global i64 64
+@losses = global i64 0
 define internal i32 @breathe() noinline cold {
   %state = call ptr @PyEval_SaveThread()
   call void @PyEval_RestoreThread(ptr %state)
@@ -59,6 +60,7 @@ define internal i32 @breathe() noinline cold {
 """
 WEIGHTS = ((1, 1 << 20), (1 << 20, 1))  # of branches that are hardly ever, and almost always, taken
 LARGE = 1 << 16  # bytes
+CHANCE = 2  # calls in a row that may have lost time by chance
 OBJECTS = (
     "autograph_type_int", "autograph_type_float", "autograph_type_ndarray", "autograph_True",
     "autograph_False", "autograph_on_miss", "autograph_on_bail", "autograph_on_flags",
@@ -317,7 +319,8 @@ class _Entry:
         return self.e.effect("call i64 @llvm.readcyclecounter()")
 
     def judge(self, large: str, begin: str, middle: str) -> None:
-        """Remember how long copying took beside the rest."""
+        """Remember how long copying took beside the rest.  Once or twice may be chance: the system may have
+        let others run meanwhile."""
         if large == FALSE:
             return
         e = self.e
@@ -325,6 +328,9 @@ class _Entry:
         copying, rest = e.effect(f"sub i64 {middle}, {begin}"), e.effect(f"sub i64 {end}, {middle}")
         lost = e.effect(f"icmp ugt i64 {copying}, {e.effect(f'mul i64 {rest}, {self.kernel.gain - 1}')}")
         lost = e.both(large, lost)
+        losses = e.select(lost, "i64", e.effect(f"add i64 {e.effect('load i64, ptr @losses')}, 1"), "0")
+        e.line(f"store i64 {losses}, ptr @losses")
+        lost = e.op(f"icmp ugt i64 {losses}, {CHANCE}")
         before = e.effect("load i64, ptr @backoff")
         doubled = e.effect(f"shl i64 {before}, 1")
         more = e.effect(f"call i64 @llvm.umin.i64(i64 {doubled}, i64 {1 << 20})")

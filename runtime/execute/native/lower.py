@@ -17,6 +17,7 @@ from runtime.execute.native import (
     independent,
     linear,
     lists,
+    loop_vectors,
     merge,
     narrowing,
     ownership,
@@ -455,7 +456,7 @@ class _Lowering:
         if node in self.settled:
             shapes = list(map(merge.hinted, shapes, first, self.settled[node]))
         owned, depth = self.state.owned, self.state.depth
-        at_once, e.at_once = e.at_once, True
+        at_once, e.at_once = e.at_once, not inner  # checks that wait are no hindrance to vectors
         for _ in range(8):
             mark = e.mark()
             head, out = e.block("head"), e.block("out")
@@ -481,7 +482,11 @@ class _Lowering:
                     ownership.hand_over(self.state, shapes, after, self.state.owned)
                     self.state.owned += sum(map(ownership.carried, shapes))
                     self.close(shapes, after, phis, head, waiting)
-                if inner:
+                if inner and not loop_vectors.vectorize(e, e.blocks[mark.blocks :], head):
+                    if not e.at_once and waiting and waiting.ways[-1][0] not in (FALSE, waiting.name):
+                        e.at_once, self.state.owned = True, owned
+                        e.rollback(mark)
+                        continue
                     e.unroll(e.blocks[mark.blocks :])
                 e.memo, e.at_once = before, at_once
                 e.start(out)

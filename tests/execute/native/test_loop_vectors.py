@@ -1,0 +1,223 @@
+"""Loops over elements, several trips at once: the same as Python does trip by trip, wherever arrays lie."""
+
+from __future__ import annotations
+
+import linecache
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autograph as ag
+from runtime.config import settings
+from runtime.execute.native.executor import unavailable
+from tests.execute.native.harness import both, seen
+
+pytestmark = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
+
+MOST = 2**63 - 1
+
+
+def combine(x, y):  # type: ignore[no-untyped-def]
+    for i in range(len(x)):
+        y[i] = 2.5 * x[i] - y[i] / (x[i] + 3)
+    return y
+
+
+def blur(x, y):  # type: ignore[no-untyped-def]
+    for i in range(1, len(x) - 1):
+        y[i] = (x[i - 1] + x[i] + x[i + 1]) / 3
+    return y
+
+
+def ahead(x, y):  # type: ignore[no-untyped-def]
+    for i in range(len(x) - 2):
+        x[i] = x[i + 2] + y[i]
+    return x
+
+
+def behind(x, y):  # type: ignore[no-untyped-def]
+    for i in range(2, len(x)):
+        x[i] = x[i - 2] + y[i]
+    return x
+
+
+def twice(x, y):  # type: ignore[no-untyped-def]
+    for i in range(len(x) - 1):
+        y[i] = x[i] + 1
+        x[i] = y[i] + x[i + 1]
+    return x, y
+
+
+def row(x, y):  # type: ignore[no-untyped-def]
+    n = len(x) // 3
+    a, b = x[: 3 * n].reshape(3, n), y[: 3 * n].reshape(3, n)
+    for k in range(3):
+        for i in range(3):
+            for j in range(n):
+                a[i, j] -= a[i, k % max(n, 1)] * b[k, j] if n else 0
+    return a
+
+
+def signs(x, y):  # type: ignore[no-untyped-def]
+    flags = np.zeros(len(x), dtype=np.bool_)
+    found = 0
+    for i in range(len(x)):
+        flags[i] = x[i] > y[i]
+        found += 1 if x[i] < y[i] else 2
+    return flags, found
+
+
+def counted(x, y):  # type: ignore[no-untyped-def]
+    for i in range(3, len(x)):
+        y[i] = (i * 2 + 1) * x[i - 3] + (i - 3)
+    return y, len(x)
+
+
+def last(x, y):  # type: ignore[no-untyped-def]
+    i = -7
+    for i in range(len(x)):
+        y[i] = abs(x[i]) + 1
+    return i, y
+
+
+def backwards(x, y):  # type: ignore[no-untyped-def]
+    for i in range(len(x) - 1, -1, -1):
+        y[i] = x[len(x) - 1 - i] + y[i]
+    return y
+
+
+def nested(x, y):  # type: ignore[no-untyped-def]
+    for i in range(5):
+        for j in range(i, len(x)):
+            y[j] += x[j] * i
+    return y
+
+
+PROGRAMS: list[Callable[..., Any]] = [
+    combine, blur, ahead, behind, twice, row, signs, counted, last, backwards, nested,
+]  # fmt: skip
+SEVERAL = (combine, blur, ahead, twice, signs, nested)
+SIZES = (0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 40, 64, 70)
+
+
+def placed(n: int, dtype: str, how: int, seed: int) -> tuple[Any, Any]:
+    """Two arrays of one size: apart, the same, or a few elements from each other in the same memory."""
+    values = np.random.default_rng(seed).integers(-9, 9, 2 * n + 40)
+    whole = (values / (2 if dtype[0] == "f" else 1)).astype(dtype)
+    if how == 99:
+        return whole[:n], whole[n + 20 : 2 * n + 20]
+    return whole[20 : 20 + n], whole[20 + how : 20 + how + n]
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4"])
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+def test_wherever_arrays_lie(program: Any, dtype: str) -> None:
+    if dtype[0] == "i" and program is blur:
+        dtype = "f8"
+    calls = [placed(n, dtype, how, n) for n in SIZES for how in (99, 0, 1, -1, 2, 8, -8, 17)]
+    with np.errstate(all="ignore"):
+        both(program, [placed(23, dtype, 99, 1), *calls], lowered=False)
+
+
+@pytest.mark.parametrize("program", SEVERAL, ids=lambda f: f.__name__)
+def test_several_trips_at_once(program: Any) -> None:
+    with settings.override(executor="native", compile="now"):
+        concrete = ag.function(program).get_concrete_function(*placed(50, "f8", 99, 1))
+    assert "\nlanes" in concrete.native_ir
+
+
+@pytest.mark.parametrize("at", [0, 5, 8, 31, 36, 39])
+@pytest.mark.parametrize("program", [combine, blur, ahead, nested], ids=lambda f: f.__name__)
+def test_what_one_trip_flags(program: Any, at: int) -> None:
+    """A warning, or an error, wherever the number is that causes it."""
+    for odd in (np.inf, np.nan, 1e308, -3.0):
+        x, y = placed(40, "f8", 99, at)
+        x[at] = odd
+        for errors in ("warn", "raise"):
+            both(program, [placed(40, "f8", 99, 1), (x, y)], all=errors)
+
+
+@pytest.mark.parametrize("at", [0, 5, 8, 31, 39])
+def test_integers_that_grow_too_large(at: int) -> None:
+    def plus(x, y):  # type: ignore[no-untyped-def]
+        for i in range(len(x)):
+            y[i] = x[i] + 7
+        return y
+
+    def product(x, y):  # type: ignore[no-untyped-def]
+        for i in range(len(x)):
+            y[i] = x[i] * y[i]
+        return y
+
+    for value in (MOST, MOST - 7, MOST - 6, -MOST - 1, 2**32, -(2**32)):
+        x, y = placed(40, "i8", 99, at)
+        x[at] = y[at] = value
+        both(plus, [placed(40, "i8", 99, 1), (x, y)])
+        both(product, [placed(40, "i8", 99, 1), (x, y)])
+
+
+TERMS = (
+    "x[i]", "x[i + 1]", "x[i - 1]", "y[i]", "y[i + 2]", "z[i]", "z[i - 1]", "z[i + 1]", "2.0", "0.5", "i",
+    "c", "x[3]", "t[i, 1]", "t[1, i]",
+)  # fmt: skip
+TARGETS = ("z[i]", "z[i + 1]", "y[i]", "t[1, i]", "t[0, i + 1]", "x[i - 1]", "z[3]")
+
+
+def term(r: random.Random, depth: int) -> str:
+    """A random expression."""
+    if depth == 0 or r.random() < 0.3:
+        return r.choice(TERMS)
+    a, b = term(r, depth - 1), term(r, depth - 1)
+    kind = r.randrange(8)
+    if kind == 0:
+        return f"abs({a})"
+    if kind == 1:
+        return f"({a} if {b} > {term(r, 0)} else {term(r, depth - 1)})"
+    if kind == 2:
+        return f"np.sqrt(abs({a}))"
+    return f"({a} {r.choice('+-*')} {b})"
+
+
+def written(r: random.Random) -> str:
+    """A random function with a loop over elements."""
+    lines = ["def f(x, y, z, t, c, n):", "    s = 0", f"    for i in range({r.choice('12')}, n - 2):"]
+    for _ in range(r.randint(1, 3)):
+        lines.append(f"        {r.choice(TARGETS)} = {term(r, r.randint(1, 3))}")
+    if r.random() < 0.4:
+        step = r.choice(("1", "i", "i * 3", "(2 if x[i] > 0 else 5)"))
+        lines.append(f"        s {r.choice('+-|')}= {step}")
+    return "\n".join([*lines, "    return x, y, z, t, s", ""])
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_random_loops(seed: int) -> None:
+    check_random(seed)
+
+
+def check_random(seed: int) -> None:
+    """One random loop against Python, with arrays in all sorts of places."""
+
+    r = random.Random(seed)
+    text, name = written(r), f"<random loop {seed}>"
+    linecache.cache[name] = len(text), None, text.splitlines(True), name
+    space: dict[str, Any] = {"np": np}
+    exec(compile(text, name, "exec"), space)
+    dtype = r.choice(("f8", "f8", "f4"))
+    with settings.override(executor="native", compile="now"), np.errstate(all="ignore"):
+        converted = ag.function(space["f"])
+        for n in (40, 40, 12, 3, 41):
+            room = np.random.default_rng(seed + n).uniform(-2, 2, 6 * n).astype(dtype)
+            places = [0, *(r.choice((0, 1, -1, 2, 8, n, 2 * n)) for _ in range(2))]
+            x, y, z = (room[n + p : 2 * n + p] for p in places)
+            args = (
+                x,
+                y,
+                z,
+                room[4 * n :].reshape(2, n) if r.random() < 0.5 else room[n : 3 * n].reshape(2, n),
+                1.5,
+                n,
+            )
+            assert seen(converted, args, all="ignore") == seen(space["f"], args, all="ignore"), text
