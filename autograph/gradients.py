@@ -19,7 +19,15 @@ from typing import Any
 from autograph.api import source_tracer
 from autograph.operators.calls import call
 from runtime.autodiff import check, custom, transforms
-from runtime.autodiff.staged.callables import Derivative, Flat, GradientFunction
+from runtime.autodiff.staged.callables import (
+    Derivative,
+    Flat,
+    GradientFunction,
+    Hessian,
+    Jacobian,
+    Pull,
+    Push,
+)
 from runtime.autodiff.tape import GradientTape
 from runtime.autodiff.transforms import ArgNums, stop_gradient
 from runtime.execute.traceback import cleaned
@@ -94,7 +102,7 @@ _lately: dict[Any, Derivative] = {}
 _remade: weakref.WeakKeyDictionary[types.CodeType, collections.Counter[Any]] = weakref.WeakKeyDictionary()
 
 
-class _Derivative(Derivative):
+class _Gradient(Derivative):
     """A gradient of a function that has source."""
 
     @staticmethod
@@ -112,18 +120,30 @@ def _eager(f: Function, argnums: ArgNums, has_aux: bool, with_value: bool) -> Fu
 def _derivative(
     f: Function, argnums: ArgNums, has_aux: bool, with_value: bool, every: int | str | None
 ) -> Derivative:
-    """The gradient, as a callable with graphs; the same one again while it is among those used lately."""
+    """The gradient, as a callable with graphs."""
     check_stretch(every)
+    eager = lambda: _eager(f, argnums, has_aux, with_value)  # noqa: E731
+    return _made(_Gradient, f, eager, argnums, has_aux, with_value, every)
+
+
+def _made(
+    cls: type[Derivative],
+    f: Function,
+    on_tape: Callable[[], Function],
+    argnums: ArgNums,
+    has_aux: bool = False,
+    with_value: bool = False,
+    every: int | str | None = None,
+) -> Derivative:
+    """A derivative of some class; the same one again while it is among those used lately."""
     if active() is not None:
-        eager = f if isinstance(f, Traced) else _eager(f, argnums, has_aux, with_value)
-        return _Derivative(f, eager, argnums, has_aux, with_value, None, every)
+        return cls(f, f if isinstance(f, Traced) else on_tape(), argnums, has_aux, with_value, None, every)
     named = (id(f.__self__), id(f.__func__)) if isinstance(f, types.MethodType) else id(f)
-    key = (named, argnums if isinstance(argnums, int) else tuple(argnums), has_aux, with_value, every)
+    key = (named, cls, argnums if isinstance(argnums, int) else tuple(argnums), has_aux, with_value, every)
     known = _lately.get(key)
     if known is None or not (known.f is f or isinstance(f, types.MethodType) and known.f == f):
-        eager = _eager(f, argnums, has_aux, with_value)
         compiler = None if _often_remade(f, key[1:]) else _compiled
-        known = _Derivative(f, eager, argnums, has_aux, with_value, compiler, every)
+        known = cls(f, on_tape(), argnums, has_aux, with_value, compiler, every)
     _lately.pop(key, None)
     _lately[key] = known
     while len(_lately) > KEPT:
@@ -144,7 +164,9 @@ def _often_remade(f: Function, asked: Any) -> bool:
 
 def _compiled(derivative: Derivative, flat: Flat) -> GradientFunction:
     """The function with graphs of a derivative whose arguments are of some structure."""
-    return GradientFunction(flat, source_tracer(flat), inline=_inlined)
+    return GradientFunction(
+        flat, source_tracer(flat), inline=_inlined, reduce_retracing=derivative.generalises
+    )
 
 
 def _inlined(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -154,7 +176,11 @@ def _inlined(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
 def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
     """`(value, pull_back)`: the value at the primals, and the function from cotangents of the value to a
     tuple of cotangents of the primals.  has_aux: f gives `(value, aux)`, and aux comes out third."""
-    return _cleaning(transforms.vjp)(_on_tape(f), *primals, has_aux=has_aux)
+    on_tape = lambda: functools.partial(_cleaning(transforms.vjp), _on_tape(f), has_aux=has_aux)  # noqa: E731
+    numbers = tuple(range(len(primals)))
+    made = _made(Pull, f, on_tape, numbers, has_aux)
+    assert isinstance(made, Pull)
+    return made(*primals) if active() is not None else made.result(made(*primals))
 
 
 def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
@@ -163,18 +189,19 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[A
     >>> jvp(lambda x: x * x, (3.0,), (1.0,))
     (9.0, 6.0)
     """
-    done: tuple[Any, Any] = _cleaning(transforms.jvp)(_on_tape(f), primals, tangents)
+    on_tape = lambda: functools.partial(_cleaning(transforms.jvp), _on_tape(f))  # noqa: E731
+    done: tuple[Any, Any] = _made(Push, f, on_tape, (0, 1))(tuple(primals), tuple(tangents))
     return done
 
 
 def jacobian(f: Function, argnums: ArgNums = 0) -> Function:
     """All derivatives of an array result: arrays of the result's shape followed by the argument's."""
-    return _cleaning(transforms.jacobian(_on_tape(f), argnums))
+    return _made(Jacobian, f, lambda: _cleaning(transforms.jacobian(_on_tape(f), argnums)), argnums)
 
 
 def hessian(f: Function, argnums: ArgNums = 0) -> Function:
     """The second derivatives of a function of one real result."""
-    return _cleaning(transforms.hessian(_on_tape(f), argnums))
+    return _made(Hessian, f, lambda: _cleaning(transforms.hessian(_on_tape(f), argnums)), argnums)
 
 
 def custom_gradient(f: Function) -> Function:
@@ -196,8 +223,9 @@ def checkpoint(f: Function) -> Function:
 
 
 # While a function is traced these run at once: what they return is traced into.
-for _function in (grad, value_and_grad, custom_gradient, checkpoint):
-    _function.runs_on_trace_values = True  # type: ignore[attr-defined]
+_TRACED: tuple[Any, ...] = (grad, value_and_grad, vjp, jvp, jacobian, hessian, custom_gradient, checkpoint)
+for _function in _TRACED:
+    _function.runs_on_trace_values = True
 
 
 def check_grads(

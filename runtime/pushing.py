@@ -9,20 +9,25 @@ raised, and nothing is said of what was recorded so far.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from runtime.autodiff.staged.calls import is_errstate
+from runtime.autodiff.staged.kinds import elementwise
 from runtime.functional import cond, for_loop, while_loop
 from runtime.ir.calls import callee
 from runtime.ir.effects import effect_of
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.opdef import PURE, OpDef
 from runtime.ops.batch import TURNING, Item, rule_of
+from runtime.passes.facts import makes_new
 from runtime.trace.byhand import at_run_time
 from runtime.trace.core import Trace
-from runtime.types import ArrayType, StaticType, Type, WeakType
+from runtime.trace.regions import close_regions
+from runtime.types import OBJECT, ArrayType, StaticType, Type, WeakType
 
 Entry = Any  # Item, or a tuple or list of entries
 _CONTAINERS = ("py.tuple", "py.list", "py.dict")
@@ -38,6 +43,8 @@ class Pusher:
 
     def __init__(self, trace: Trace, count: Any) -> None:
         self.trace, self.count = trace, count
+        self.managers: list[Any] = []  # contexts that only say what becomes of floating-point warnings
+        self.quiet = False  # whether such warnings are silent here
 
     # ------------------------------------------------------------------ graphs
     def run(
@@ -45,8 +52,16 @@ class Pusher:
     ) -> list[Entry]:
         """The results for all items, given the entries of all values from outside."""
         env: dict[Value, Entry] = dict(entries)
+        written = {node.inputs[0] for node in nodes if node.op == "setitem"}
         for node in _needed(nodes, results):
             made = self.node(node, [self.entry(x, env) for x in node.inputs])
+            if written.intersection(node.outputs):
+                if not makes_new(node, self.trace.table):
+                    raise NotPushed("a write into memory of others")
+                (out,) = node.outputs
+                made = [
+                    dataclasses.replace(made[0], value=self.spread(made[0], True, out.type), batched=True)
+                ]
             env.update(zip(node.outputs, made, strict=True))
         return [self.entry(x, env) for x in results]
 
@@ -70,8 +85,16 @@ class Pusher:
         if inner is not None:
             entries = dict(zip(inner.params, inputs[1:], strict=True))
             return self.run(inner.nodes, inner.results, entries)
+        if node.op == "setitem":
+            return self.write(node, inputs)
+        if is_errstate(node):
+            return self.manager(node, inputs)
+        if node.op == "with":
+            return self.silently(node, inputs)
         if not any(map(batched, inputs)):
             return self.shared(node, inputs)
+        if node.op == "py.call" and inputs[0].value in (float, complex) and len(inputs) == 2:
+            return inputs[1:]  # an element of the array is that number
         if node.op == "cond":
             return self.cond(node, inputs)
         if node.op in _LOOPS:
@@ -79,6 +102,61 @@ class Pusher:
         if node.regions or effect_of(node, self.trace.table) != PURE or len(node.outputs) != 1:
             raise NotPushed(f"{node.op} may do more than compute")
         return [self.op(node, inputs)]
+
+    def write(self, node: Node, inputs: list[Entry]) -> Sequence[Entry]:
+        """A write at the same place of an array that each item has for itself."""
+        array, key, value = inputs
+        t = node.inputs[0].type
+        rule = self.trace.table["getitem"].rule
+        part = None if rule is None else rule(t, node.inputs[1].type)
+        if not isinstance(part, ArrayType) or part.shape is None or not isinstance(value, Item):
+            raise NotPushed("a write of what is no array")
+        if not isinstance(array, Item) or not array.batched or batched(key):
+            raise NotPushed("a write at a place that depends on the item")
+        at = value_of(key)
+        at = (slice(None), *(at if isinstance(at, tuple) else (at,)))
+        if not all(isinstance(k, (int, slice)) or k is None or k is Ellipsis for k in at):
+            raise NotPushed("a write at places that are numbers in arrays")
+        given, missing = value.value, len(part.shape) - value.rank
+        if value.batched and missing > 0:
+            spread = (slice(None), *(None,) * missing)
+            given = given[spread]
+        self.trace.emit("setitem", [array.value, at, given])
+        return []
+
+    # ------------------------------------------------------------------ silence
+    def manager(self, node: Node, inputs: list[Entry]) -> Sequence[Entry]:
+        """A context that says what becomes of floating-point warnings, for all items."""
+        silent = node.keywords == ("all",) and inputs[1].value == "ignore"
+        if not silent:
+            raise NotPushed("floating-point warnings of each item may be told of")
+        made = self.trace.record("py.call", [np.errstate], {"all": "ignore"})
+        self.managers.append(made)
+        return [Item(made)]
+
+    def silently(self, node: Node, inputs: list[Entry]) -> Sequence[Entry]:
+        """Nodes that run without floating-point warnings."""
+        manager, (region,) = inputs[0], node.regions
+        if not any(manager.value is x for x in self.managers) or region.diverges:
+            raise NotPushed("a with statement")
+        before, self.quiet = self.quiet, True
+        with self.trace.region(region.name) as builder:
+            entered = Item(self.trace.wrap(builder.param(OBJECT, "entered")))
+            entries = dict(zip(region.params, [entered, *inputs[1:]], strict=True))
+            found = self.run(region.nodes, region.results, entries)
+            results = [self.trace.operand(value_of(x)) for x in found]
+        self.quiet = before
+        captured, regions = close_regions(self.trace, [builder], [results])
+        outputs = self.trace.builder.add(
+            "with",
+            [self.trace.operand(manager.value), *captured],
+            [x.type for x in regions[0].results],
+            attrs={"swallows": False},
+            regions=tuple(regions),
+            span=node.span,
+        )
+        pairs = zip(found, outputs, strict=True)
+        return [dataclasses.replace(x, value=self.trace.wrap(out)) for x, out in pairs]
 
     # ------------------------------------------------------------------ nodes without regions
     def shared(self, node: Node, inputs: list[Entry]) -> Sequence[Entry]:
@@ -138,9 +216,11 @@ class Pusher:
 
     # ------------------------------------------------------------------ regions
     def cond(self, node: Node, inputs: list[Entry]) -> Sequence[Entry]:
-        """A branch that all items take."""
-        if batched(inputs[0]) or any(region.diverges for region in node.regions):
+        """A branch that all items take; or, where it only chooses between numbers, both of its ways."""
+        if any(region.diverges for region in node.regions):
             raise NotPushed("a branch that depends on the item")
+        if batched(inputs[0]):
+            return self.choice(node, inputs)
         flags = [_batched_results(region, inputs[1:]) for region in node.regions]
         wanted = [any(pair) for pair in zip(*flags, strict=True)]
 
@@ -153,6 +233,27 @@ class Pusher:
 
         made = cond(inputs[0].value, lambda: arm(node.regions[0]), lambda: arm(node.regions[1]))
         return self.outputs(made, wanted, node)
+
+    def choice(self, node: Node, inputs: list[Entry]) -> Sequence[Entry]:
+        """A branch that depends on the item, whose ways neither raise nor warn: both are gone, and one is
+        taken for each item."""
+        if not self.quiet or not all(_harmless(n, self.trace) for r in node.regions for n in r.nodes):
+            raise NotPushed("a branch that depends on the item")
+        ways = [
+            self.run(r.nodes, r.results, dict(zip(r.params, inputs[1:], strict=True))) for r in node.regions
+        ]
+        made = []
+        for a, b, out in zip(*ways, node.outputs, strict=True):
+            t = out.type
+            if not isinstance(t, ArrayType) or t.shape is None or not isinstance(a, Item):
+                raise NotPushed("a branch that depends on the item")
+            asked = inputs[0].value
+            if t.shape:
+                spread = (slice(None), *(None,) * len(t.shape))
+                asked = asked[spread]
+            chosen = self.trace.record("np.where", [asked, self.spread(a, True, t), self.spread(b, True, t)])
+            made.append(Item(chosen, t.shape, True, a.turned or b.turned, t.dtype.kind))
+        return made
 
     def loop(self, node: Node, inputs: list[Entry]) -> Sequence[Entry]:
         """A loop whose trips all items make together."""
@@ -288,9 +389,15 @@ def _pure(node: Node, trace: Trace) -> bool:
         known = node.op == "while" or isinstance(node.inputs[0].type, (ArrayType, WeakType, StaticType))
         known = known or getattr(node.inputs[0].type, "cls", None) is range
         return known and all(_pure(n, trace) for region in node.regions for n in region.nodes)
-    if getattr(node.outputs[0].type if node.outputs else None, "cls", None) is range:
+    if node.attr("pure") or getattr(node.outputs[0].type if node.outputs else None, "cls", None) is range:
         return True
     return effect_of(node, trace.table) == PURE
+
+
+def _harmless(node: Node, trace: Trace) -> bool:
+    """Whether a node can't raise, and has no effect but floating-point warnings."""
+    row = trace.table.get(node.op)
+    return not node.regions and row is not None and elementwise(row) and _pure(node, trace)
 
 
 def _batched_results(graph: Graph, inputs: Sequence[Entry]) -> list[bool]:

@@ -313,8 +313,11 @@ def jacobian(function: Function, argnums: ArgNums = 0) -> Function:
             result = function(*inputs.start(level.input), **kwargs)
             leaves, structure = tree.flatten(result)
             values = [unwrap(x) for x in leaves]
-        made = []
+        made: list[Any] = []
         for value in values:
+            if value is None:  # the derivative by an integer, of a gradient
+                made.append(None)
+                continue
             rows = [[] for _ in inputs.flat()]  # type: ignore[var-annotated]
             shape = np.shape(bare(value))
             for index in np.ndindex(shape):

@@ -177,7 +177,7 @@ def kind_of(x: Any) -> Any:
     return complex if type(x) is complex else np.asarray(x).dtype
 
 
-def _length_slope(ct: Any, y: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def length_slope(ct: Any, y: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return scale(spread(ct, x, axis), safe_quotient(np.conjugate(x), spread(y, x, axis)))
 
 
@@ -205,7 +205,7 @@ ROWS: tuple[OpDef, ...] = (
     derivative_row(cast, {0: lambda ct, y, x, kind: ct}, {0: LINEAR}),
     derivative_row(
         length,
-        {0: _length_slope},
+        {0: length_slope},
         {
             0: lambda t, y, x, axis=None, keepdims=False: safe_quotient(
                 np.sum(np.real(np.conjugate(x) * t), axis=axis, keepdims=keepdims), y

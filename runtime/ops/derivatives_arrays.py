@@ -61,6 +61,92 @@ def moves(run: Function) -> Function:
     return rule
 
 
+def _sequence(x: Any) -> bool:
+    return isinstance(x, (list, tuple))
+
+
+def _along(axis: int, part: Any) -> tuple[Any, ...]:
+    return (slice(None),) * axis + (part,)
+
+
+def _concatenated(ct: Any, y: Any, arrays: Any, axis: Any = 0, *args: Any, **kwargs: Any) -> Any:
+    """The parts of a cotangent that stand where the arrays do."""
+    if not _sequence(arrays):
+        return moves(np.concatenate)(ct, y, arrays, axis)
+    if axis is None:
+        return _parts(np.reshape(ct, (-1,)), arrays)[0]
+    made, start = [], 0
+    for x in arrays:
+        size = np.shape(x)[axis]
+        made.append(ct[_along(axis % np.ndim(y), slice(start, start + size))])
+        start = start + size
+    return made
+
+
+def _stacked(ct: Any, y: Any, arrays: Any, axis: int = 0, *args: Any, **kwargs: Any) -> Any:
+    """The parts of a cotangent that stand where the arrays do, along an axis of their own."""
+    if not _sequence(arrays):
+        return moves(np.stack)(ct, y, arrays, axis)
+    return [ct[_along(axis % np.ndim(y), k)] for k in range(len(arrays))]
+
+
+def _rows_of(ct: Any, y: Any, arrays: Any, *args: Any, **kwargs: Any) -> Any:
+    """As `_concatenated` for np.vstack, to which a vector is a row."""
+    if not _sequence(arrays) or any(map(_sequence, arrays)):
+        return moves(np.vstack)(ct, y, arrays)
+    made, start = [], 0
+    for x in arrays:
+        flat = np.ndim(x) < 2
+        size = 1 if flat else np.shape(x)[0]
+        part = ct[start] if flat else ct[start : start + size]
+        made.append(np.reshape(part, np.shape(x)) if np.ndim(x) == 0 else part)
+        start = start + size
+    return made
+
+
+def _columns_of(ct: Any, y: Any, arrays: Any, *args: Any, **kwargs: Any) -> Any:
+    """As `_concatenated` for np.hstack, to which a number is a vector."""
+    if not _sequence(arrays) or any(map(_sequence, arrays)):
+        return moves(np.hstack)(ct, y, arrays)
+    axis, made, start = int(np.ndim(y) > 1), [], 0
+    for x in arrays:
+        number = np.ndim(x) == 0
+        size = 1 if number else np.shape(x)[axis]
+        made.append(ct[start] if number else ct[_along(axis, slice(start, start + size))])
+        start = start + size
+    return made
+
+
+def _array_of(ct: Any, y: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+    """The parts of a cotangent that stand where the items of nested sequences do."""
+    if not _sequence(x):
+        return np.reshape(ct, np.shape(x))
+    for _ in range(np.ndim(y) - _depth(x)):  # ndmin
+        ct = ct[0]
+    return _items_of(ct, x)
+
+
+def _depth(x: Any) -> int:
+    if not _sequence(x):
+        return int(np.ndim(x))
+    return 1 + (_depth(x[0]) if len(x) else 0)
+
+
+def _items_of(ct: Any, x: Any) -> Any:
+    return [_items_of(ct[k], item) for k, item in enumerate(x)] if _sequence(x) else ct
+
+
+JOINS: dict[str, Function] = {
+    "np.concatenate": _concatenated,
+    "np.stack": _stacked,
+    "np.vstack": _rows_of,
+    "np.hstack": _columns_of,
+    **dict.fromkeys(
+        ("np.array", "np.asarray", "np.asanyarray", "np.ascontiguousarray", "np.asfortranarray"), _array_of
+    ),
+}
+
+
 def _pad(x: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Any:
     if mode in ("constant", "empty"):
         return np.pad(x, pad_width)
@@ -433,6 +519,7 @@ def _angle(ct: Any, y: Any, z: Any, deg: bool = False) -> Any:
 
 VJP: dict[str, dict[Any, Any] | Composite] = {
     **{name: {0: moves(run)} for name, run in MOVES.items()},
+    **{name: {0: rule} for name, rule in JOINS.items()},
     **{name: {0: rule} for name, rule in SHAPES.items()},
     "getitem": {0: lambda ct, y, x, key: scatter(ct, key, np.shape(x))},
     "np.where": {1: _choice(1), 2: _choice(2)},

@@ -13,9 +13,9 @@ from typing import Any
 
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.opdef import OpDef
-from runtime.ir.walk import map_regions, walk_graphs
+from runtime.ir.walk import map_graphs, map_regions, walk_graphs
 from runtime.passes.dead import drop_dead
-from runtime.passes.rewrite import users, with_nodes
+from runtime.passes.rewrite import exchanged, users, with_nodes
 from runtime.types import ObjectType
 
 _DISPLAYS = frozenset({"py.list", "py.dict"})
@@ -54,6 +54,37 @@ def drop_unread(graph: Graph, table: Mapping[str, OpDef]) -> Graph:
         for x in read:
             del homes[x]
     return drop_dead(_without(graph, homes), table) if homes else graph
+
+
+def read_known(graph: Graph) -> Graph:
+    """The graph in which what is read from displays that are only read stands in the place of the reads."""
+    return map_graphs(graph, _read_known)
+
+
+def _read_known(graph: Graph) -> Graph:
+    swap: dict[Value, Operand] = {}
+    for node in graph.nodes:
+        if node.op in _DISPLAYS and not node.attrs and node.outputs[0] not in graph.results:
+            used = users(graph, node.outputs[0])
+            found = [(n, _held(node, n)) for n, k in used if k == 0 and n.op == "getitem"]
+            if len(found) == len(used) and all(x is not None for _, x in found):
+                swap.update((n.outputs[0], x) for n, x in found if x is not None)
+    return with_nodes(graph, [exchanged(node, swap) for node in graph.nodes], swap) if swap else graph
+
+
+def _held(display: Node, read: Node) -> Operand | None:
+    """What a read of a display gives; None where it is something else than a read of a known item."""
+    key = read.inputs[1]
+    if not isinstance(key, Const) or type(key.value) not in (int, str):
+        return None
+    if display.op == "py.dict":
+        pairs = zip(display.inputs[::2], display.inputs[1::2], strict=True)
+        held = [x for name, x in pairs if isinstance(name, Const) and name.value == key.value]
+    else:
+        count = len(display.inputs)
+        inside = type(key.value) is int and -count <= key.value < count
+        held = [display.inputs[key.value]] if inside else []
+    return held[-1] if held and held[-1].type == read.outputs[0].type else None
 
 
 def _makes(node: Node) -> bool:

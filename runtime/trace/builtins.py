@@ -193,14 +193,14 @@ def _iterator(cls: Any, shape: Callable[[Trace, tuple[Any, ...]], Type]) -> Rule
         made = trace.wrap(value)
         if not tame:
             trace.wild.add(made._facts.identity)
-        elif cls in _PAIRING and not kwargs and any(isinstance(a, Object) for a in args):
+        elif cls in _PAIRING and _plainly(kwargs) and any(isinstance(a, Object) for a in args):
             pend(
                 trace,
                 made,
                 mark,
                 args,
                 lambda: rule(trace, tuple(there(trace, a) for a in args), kwargs),
-                items=lambda: _gone_through(trace, cls, args),
+                items=lambda: _gone_through(trace, cls, args, kwargs),
             )
         return made
 
@@ -210,7 +210,12 @@ def _iterator(cls: Any, shape: Callable[[Trace, tuple[Any, ...]], Type]) -> Rule
 _PAIRING = (enumerate, zip, reversed)
 
 
-def _gone_through(trace: Trace, cls: Any, args: tuple[Any, ...]) -> list[Any] | None:
+def _plainly(kwargs: dict[str, Any]) -> bool:
+    """Whether all that is said by name is whether lengths must agree."""
+    return not kwargs.keys() - {"strict"} and type(kwargs.get("strict", False)) is bool
+
+
+def _gone_through(trace: Trace, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
     """The items of an iterator over lists and the like whose items are known; None for others."""
     sources: list[Any] = []
     for k, x in enumerate(args):
@@ -224,7 +229,9 @@ def _gone_through(trace: Trace, cls: Any, args: tuple[Any, ...]) -> list[Any] | 
     listed = [i for found in sources if isinstance(found, list) for i in found]
     if all(isinstance(i, (int, float, complex)) for i in listed):
         return None  # numbers are better gone through at run time
-    return list(cls(*sources))
+    if kwargs.get("strict") and len(set(map(len, sources))) > 1:
+        return None  # which is an error at run time
+    return list(cls(*sources, **kwargs))
 
 
 def _sum(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -130,7 +130,15 @@ def constant(x):
     return 1, 2.5, np.ones(3), x
 
 
+def writes(x):
+    y = x.copy()
+    y[0] = 7
+    return y
+
+
 TOGETHER = [
+    (writes, (ROWS,), 0),
+    (lambda x: x[[0, 2]], (ROWS,), 0),
     (arithmetic, (ROWS,), 0),
     (arithmetic, (F32,), 0),
     (of_scalars, (SCALARS,), 0),
@@ -181,12 +189,6 @@ def own_trips(n):
     return count
 
 
-def writes(x):
-    y = x.copy()
-    y[0] = 7
-    return y
-
-
 def written_in_a_loop(x):
     y = x.copy()
     for i in range(x.size * 10):
@@ -222,10 +224,8 @@ def python_floats(x):
 
 
 ONE_BY_ONE = [
-    (lambda x: x[[0, 2]], (ROWS,), 0),
     (own_branch, (ROWS,), 0),
     (own_trips, (np.arange(1, 20),), 0),
-    (writes, (ROWS,), 0),
     (running, (ROWS,), 0),
     (written_in_a_loop, (ROWS,), 0),
     (loop_with_an_effect, (ROWS,), 0),

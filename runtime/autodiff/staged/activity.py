@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from runtime.autodiff.levels import find_rule
 from runtime.autodiff.staged.aliases import WRITING, Aliases, aliases_of
-from runtime.autodiff.staged.calls import list_call
+from runtime.autodiff.staged.calls import adds_into, list_call
 from runtime.autodiff.staged.kinds import inexact, is_list
 from runtime.ir.graph import Graph, Node, Operand, Value
 from runtime.ops.adjoint import ZERO, Composite
@@ -65,8 +65,8 @@ def _follow(node: Node, found: set[Value], classes: Aliases) -> None:
         for x, is_now, was, is_written in zip(node.inputs, now, changes, written, strict=True):
             if is_now and not was and is_written:
                 _written(x, found, classes)
-    elif node.op == "setitem" or node.op in WRITING or list_call(node) == "append":
-        _written(node.inputs[list_call(node) == "append"], found, classes)
+    elif node.op == "setitem" or node.op in WRITING or list_call(node) == "append" or adds_into(node):
+        _written(node.inputs[node.op == "py.call"], found, classes)
         found.update(out for out in node.outputs if inexact(out.type))
     elif not node.regions and differentiable(node, changes):
         found.update(out for out in node.outputs if inexact(out.type) or _holds(out))

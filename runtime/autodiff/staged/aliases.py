@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Sequence
 
 from runtime.autodiff.rows import VIEWS
-from runtime.autodiff.staged.calls import harmless, is_errstate, list_call, mark_of, pure_call
+from runtime.autodiff.staged.calls import adds_into, harmless, is_errstate, list_call, mark_of, pure_call
 from runtime.autodiff.staged.kinds import is_list
 from runtime.dataclass import dataclass
 from runtime.ir.effects import effect_of
@@ -197,6 +197,8 @@ class Aliases:
             self._anything(node)
         elif mark_of(node) is not None:
             self._handed(node)
+        elif adds_into(node):
+            self._write(node.inputs[1])
         elif node.inputs and is_list(node.inputs[0].type) or list_call(node):
             self._listed(node)
         elif node.op in ("py.tuple", "py.list", "py.slice", "py.dict"):

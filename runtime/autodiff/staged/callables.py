@@ -18,17 +18,20 @@ import numpy as np
 
 from runtime import tree
 from runtime.autodiff.levels import recording
+from runtime.autodiff.staged import products
 from runtime.autodiff.staged.gradient import value_and_grad
-from runtime.autodiff.transforms import ArgNums
-from runtime.errors import AutographError
+from runtime.autodiff.staged.kinds import NotStaged, known_shape
+from runtime.autodiff.staged.products import fitting
+from runtime.autodiff.transforms import ArgNums, given
+from runtime.errors import AutographError, GradientError
 from runtime.function.polymorphic import PolymorphicFunction
 from runtime.function.signature import Binder, Bound, Signature
 from runtime.ir.graph import Const, Graph, Operand
-from runtime.trace.byhand import closed
+from runtime.trace.byhand import closed, opened
 from runtime.trace.core import Diverged, Trace, active
 from runtime.trace.record import Path
 from runtime.trace.values import Traced
-from runtime.types import WEAK_OF, StaticType, TupleType, Type
+from runtime.types import WEAK_OF, ArrayType, StaticType, TupleType, Type
 
 Compiler = Callable[["Derivative", "Flat"], PolymorphicFunction[..., Any]]
 PLAIN = frozenset({np.ndarray, float, complex, int, bool, str, type(None), np.float64, np.float32})
@@ -40,6 +43,8 @@ class Derivative:
     f: what is differentiated.  eager: the same on the tape.  compiler: makes functions with graphs."""
 
     runs_on_trace_values = True
+    what = "gradient"
+    generalises = True  # whether one trace may serve several sizes
 
     def __init__(
         self,
@@ -107,7 +112,7 @@ class Derivative:
         except Exception as reason:
             trace.rollback(mark)
             trace.note(
-                "python", f"the gradient of {_name(self.f)} is taken on the tape: {first_line(reason)}"
+                "python", f"the {self.what} of {_name(self.f)} is taken on the tape: {first_line(reason)}"
             )
             value = trace.emit(
                 "py.call", [Const(self.eager) if self.plain else self._operand(), *args], kwargs
@@ -125,6 +130,16 @@ class Derivative:
 
     def staged(self, trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call as nodes of the trace; raises where that can't be."""
+        f = self.traceable(trace)
+        value, aux, grads = value_and_grad(
+            trace, f, self.argnums, self.has_aux, args, kwargs, self.checkpoint_every
+        )
+        if self.with_value:
+            return ((value, aux), grads) if self.has_aux else (value, grads)
+        return (grads, aux) if self.has_aux else grads
+
+    def traceable(self, trace: Trace) -> Any:
+        """The function, in a form that is traced into when it is called."""
         f: Any = self.f
         if isinstance(f, types.FunctionType) and not trace.is_generated(f):
             f = trace.constant(f)
@@ -133,12 +148,7 @@ class Derivative:
             inside = inside.python_function if isinstance(inside, PolymorphicFunction) else inside
             if isinstance(inside, types.FunctionType):
                 f = OfObject(trace, f.__self__, inside)
-        value, aux, grads = value_and_grad(
-            trace, f, self.argnums, self.has_aux, args, kwargs, self.checkpoint_every
-        )
-        if self.with_value:
-            return ((value, aux), grads) if self.has_aux else (value, grads)
-        return (grads, aux) if self.has_aux else grads
+        return f
 
     def _operand(self) -> Operand:
         """What stands for it in a graph: made when the graph runs, if its function is."""
@@ -159,7 +169,7 @@ class Derivative:
     # ------------------------------------------------------------------ looking
     def _last(self) -> PolymorphicFunction[..., Any]:
         if self.latest is None:
-            what = f"the gradient of {_name(self.f)!r} has no trace"
+            what = f"the {self.what} of {_name(self.f)!r} has no trace"
             raise AutographError(what, why="it was not called yet", fix="call it")
         return self.latest
 
@@ -189,7 +199,114 @@ class Derivative:
         return {**self.__dict__, "compiled": {}, "latest": None}
 
     def __repr__(self) -> str:
-        return f"<{'value and ' if self.with_value else ''}gradient of {_name(self.f)}>"
+        return f"<{'value and ' if self.with_value else ''}{self.what} of {_name(self.f)}>"
+
+
+class Jacobian(Derivative):
+    """A function that gives all derivatives of an array."""
+
+    what = "Jacobian"
+    generalises = False
+
+    def staged(self, trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call as nodes of the trace; raises where that can't be."""
+        return products.jacobian(trace, self.traceable(trace), self.argnums, args, kwargs)
+
+
+class Hessian(Jacobian):
+    """A function that gives the second derivatives of a number."""
+
+    what = "Hessian"
+
+    def traceable(self, trace: Trace) -> Any:
+        """The gradient, whose Jacobian it is."""
+        return Derivative(self.f, self.eager, self.argnums, False, False, None)
+
+
+class Push(Derivative):
+    """`jvp` as a function of the primals and the tangents."""
+
+    what = "derivative along a direction"
+    generalises = False
+
+    def staged(self, trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call as nodes of the trace; raises where that can't be."""
+        primals, tangents = map(_as_tuple, args)
+        return products.jvp(trace, self.traceable(trace), primals, tangents)
+
+
+class Pull(Derivative):
+    """`vjp` as a function of the primals."""
+
+    what = "pull-back"
+    generalises = False
+
+    def staged(self, trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The value, what comes with it, the way back and what it takes; raises where that can't be."""
+        value, aux, back, kept = products.vjp(trace, self.traceable(trace), args, kwargs, self.has_aux)
+        return value, aux, trace.constant(back), *kept
+
+    def here(self, trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The value and the function that pulls back, in a trace."""
+        made = super().here(trace, args, kwargs)
+        return self.result(made) if type(made) is tuple else made
+
+    def result(self, made: Any) -> Any:
+        """What the caller gets of what a trace, or the tape, gave."""
+        back = made[2] if len(made) > 2 else None
+        back = back._facts.example if isinstance(back, Traced) else back
+        if not isinstance(back, products.Back):
+            return made
+        if back.run is None and self.compiler is not None:
+            back.f = self.f
+            back.run = self.compiler(self, back)  # type: ignore[arg-type]
+        pull_back = PullBack(back, made[3:], _name(self.f))
+        return (made[0], pull_back, made[1]) if self.has_aux else (made[0], pull_back)
+
+
+class PullBack:
+    """A function from cotangents of a result to a tuple of those of the arguments."""
+
+    runs_on_trace_values = True
+
+    def __init__(self, back: products.Back, kept: tuple[Any, ...], name: str) -> None:
+        self.back, self.kept, self.name = back, kept, name
+
+    def __call__(self, cotangents: Any) -> tuple[Any, ...]:
+        """The cotangents of the arguments, a tuple with one entry each."""
+        back, trace = self.back, active()
+        parts, _ = tree.flatten(opened(cotangents))
+        if len(parts) != len(back.kinds):
+            raise GradientError(
+                f"the cotangent has {len(parts)} leaves, the result of {self.name} has {len(back.kinds)}",
+                fix="give a cotangent of the structure of the result",
+            )
+        pairs = [(x, t) for x, t in zip(parts, back.kinds, strict=True) if t is not None]
+        if trace is not None:
+            given = [fitting(trace, zero(t) if x is None else x, t, "cotangent") for x, t in pairs]
+            return tuple(map(closed, back.trees(back(*given, *self.kept))))
+        assert back.run is not None
+        cts = [zero(t) if x is None else _checked(x, zero(t)) for x, t in pairs]
+        return back.trees(back.run(*cts, *self.kept))
+
+
+def _checked(ct: Any, like: Any) -> Any:
+    made = given(ct, like, "cotangent")
+    return np.asarray(made) if isinstance(like, np.ndarray) else np.asarray(made)[()]
+
+
+def zero(t: ArrayType) -> Any:
+    """A cotangent of zeros."""
+    shape = known_shape(t)
+    assert shape is not None
+    return t.dtype.type(0) if t.scalar else np.zeros(shape, t.dtype)
+
+
+def _as_tuple(x: Any) -> tuple[Any, ...]:
+    x = opened(x)
+    if not isinstance(x, (tuple, list)):
+        raise NotStaged("primals and tangents that are no tuples")
+    return tuple(x)
 
 
 class OfObject:

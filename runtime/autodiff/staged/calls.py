@@ -56,14 +56,15 @@ class Mark:
     """What a marked value's node calls: it hands on the first `values` operands.
 
     back: from their cotangents, and what it captured, to the cotangents of the next `args` operands; those
-    of `given` come out.  After these come what back captured and what the function used besides."""
+    of `given` come out.  After these come what back captured and what the function used besides.
+    Without it the value is a product of two, see `rules`."""
 
     name: str
     values: int
     args: int
     given: tuple[int, ...]
     captured: int
-    back: Graph
+    back: Graph | None
 
     def __call__(self, *operands: Any) -> Any:
         return operands[0] if self.values == 1 else operands[: self.values]
@@ -113,6 +114,12 @@ def list_call(node: Node) -> str:
 
 def _plain(value: Any) -> bool:
     return isinstance(value, type(math.sin)) or value in (float, complex)
+
+
+def adds_into(node: Node) -> bool:
+    """Whether the node is `np.add.at(array, key, values)`."""
+    target = node.inputs[0] if node.op == "py.call" else None
+    return isinstance(target, Const) and target.value == np.add.at and len(node.inputs) == 4
 
 
 def shown(target: Operand) -> str:

@@ -16,8 +16,10 @@ import numpy as np
 from runtime import tree
 from runtime.autodiff.staged.calls import Mark, mark_of
 from runtime.autodiff.staged.kinds import NotStaged, cotangent_type, inexact
+from runtime.autodiff.staged.rules import SPECIAL
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.walk import map_graphs
+from runtime.ops.adjoint import length, length_slope, scale
 from runtime.passes.rewrite import with_nodes
 from runtime.trace.byhand import closed, opened
 from runtime.trace.core import Trace
@@ -128,6 +130,20 @@ def _turned(trace: Trace, ct: Any) -> Any:
     return np.conjugate(ct) if inexact(t) and cotangent_type(t).dtype.kind == "c" else ct
 
 
+def _length(trace: Trace, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """As `adjoint.length`, with its slope."""
+
+    def run() -> tuple[Any, PullBack]:
+        squares = np.real(x) ** 2 + np.imag(x) ** 2 if np.iscomplexobj(x) else np.square(x)
+        made = np.sqrt(np.sum(squares, axis=axis, keepdims=keepdims))
+        return made, lambda ct: (_turned(trace, length_slope(_turned(trace, ct), made, x, axis, keepdims)),)
+
+    return marked(trace, "a length", run, (x,))
+
+
+SPECIAL[length] = _length
+
+
 def forward(linear: Any, node: Node, mark: Mark) -> None:
     """Record a marked value and its way back."""
     values = node.inputs[1 : 1 + mark.values]
@@ -137,6 +153,7 @@ def forward(linear: Any, node: Node, mark: Mark) -> None:
     if any(isinstance(x, Value) and x in linear.varied for x in besides):
         raise NotStaged(f"the result of {mark.name} depends on a followed value that is no argument")
     kept = [linear.kept(x) for x in captured]
+    factors = [linear.kept(x) for x in args] if mark.back is None else []
     linear.copy(node)
     out = node.outputs[0]
 
@@ -149,6 +166,11 @@ def forward(linear: Any, node: Node, mark: Mark) -> None:
         whole = [
             linear.zeros(x) if ct is None else linear.whole(ct, x) for ct, x in zip(cts, values, strict=True)
         ]
+        if mark.back is None:
+            for k, x in enumerate(args):
+                if isinstance(x, Value) and x in linear.varied:
+                    linear.give(x, trace.protocol.call(scale, (found, factors[1 - k]), {}))
+            return
         made = linear.again(mark.back, [trace.operand(x) for x in (*whole, *kept)])
         for k, ct in zip(mark.given, made, strict=True):
             linear.give(args[k], trace.wrap(ct))

@@ -24,7 +24,7 @@ from runtime.ir.calls import expanded
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.walk import walk_nodes
 from runtime.ops.table import OPS
-from runtime.passes.unread import drop_unread
+from runtime.passes.unread import drop_unread, read_known
 from runtime.trace.byhand import closed, opened
 from runtime.trace.core import Trace, is_static
 from runtime.trace.regions import close_regions, drop_invisible
@@ -155,7 +155,7 @@ class Call:
 
 def _prepared(graph: Graph) -> Graph:
     """The graph in the form in which it is differentiated."""
-    return with_functions(by_numbers(drop_unread(expanded(graph), OPS)))
+    return with_functions(by_numbers(drop_unread(read_known(expanded(graph)), OPS)))
 
 
 def _constant(x: Operand) -> Any:
@@ -224,15 +224,31 @@ def quietly(trace: Trace, linear: Linear, seeds: list[Any]) -> tuple[list[Any], 
     """The cotangents of the followed leaves, None for nothing; computed without floating-point warnings.
     And those among them that are arrays which nobody else has."""
     params = [p for p in linear.graph.params if p in linear.varied]
+
+    def work() -> list[Any]:
+        linear.backward(seeds)
+        return [linear.reached(p) for p in params]
+
+    made, own = silenced(trace, work)
+    found = dict(zip(params, made, strict=True))
+    return [found.get(p) for p in linear.graph.params], own
+
+
+def silenced(trace: Trace, work: Callable[[], list[Any]]) -> tuple[list[Any], list[Any]]:
+    """What the work gives, recorded so that it runs without floating-point warnings; and the arrays among it
+    that nobody else has."""
     with trace.region("backward") as builder:
         builder.param(OBJECT, "entered")
-        linear.backward(seeds)
-        found = {p: linear.reached(p) for p in params}
-        results = [trace.operand(x) for x in found.values() if isinstance(x, Traced)]
+        found = work()
+        results = [trace.operand(x) for x in found if isinstance(x, Traced)]
         results = list(map(builder.use, results))
     builder.keep(0, needed_nodes(builder.nodes, results))
     if not builder.nodes:
-        return [found.get(p) for p in linear.graph.params], []
+        outer = {inner: value for value, inner in builder.captures.items()}
+        return [
+            trace.wrap(outer[x._facts.operand]) if isinstance(x, Traced) and x._facts.operand in outer else x
+            for x in found
+        ], []
     captured, regions = close_regions(trace, [builder], [results])
     manager = trace.emit("py.call", [Const(np.errstate)], {"all": "ignore"})
     outputs = trace.builder.add(
@@ -243,13 +259,13 @@ def quietly(trace: Trace, linear: Linear, seeds: list[Any]) -> tuple[list[Any], 
         regions=tuple(regions),
     )
     left = iter(outputs)
-    found = {p: trace.wrap(next(left)) if isinstance(x, Traced) else x for p, x in found.items()}
-    made = [x for x in found.values() if isinstance(x, Traced)]
+    made = [trace.wrap(next(left)) if isinstance(x, Traced) else x for x in found]
+    news = [x for x, old in zip(made, found, strict=True) if isinstance(old, Traced)]
     classes = aliases_of(regions[0])
     own = [
-        x for x, result in zip(made, regions[0].results, strict=True) if _alone(classes, regions[0], result)
+        x for x, result in zip(news, regions[0].results, strict=True) if _alone(classes, regions[0], result)
     ]
-    return [found.get(p) for p in linear.graph.params], own
+    return made, own
 
 
 def _alone(classes: Aliases, region: Graph, result: Operand) -> bool:

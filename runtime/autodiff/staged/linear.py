@@ -16,16 +16,19 @@ import numpy as np
 
 from runtime.autodiff.staged import branches, calls, custom, lists, loops, writes
 from runtime.autodiff.staged.activity import ASKING, varied_values
-from runtime.autodiff.staged.aliases import WRITING, Aliases, aliases_of, in_memory
+from runtime.autodiff.staged.aliases import WRITING, aliases_of, in_memory
+from runtime.autodiff.staged.buffers import buffered_values
 from runtime.autodiff.staged.dims import Dims
 from runtime.autodiff.staged.kinds import NotStaged, cotangent_type, elementwise, inexact, is_list
 from runtime.autodiff.staged.rules import add_at, fit, is_number, pull, rule_running, zeros
+from runtime.autodiff.staged.told import told
 from runtime.dataclass import dataclass
 from runtime.functional import cond
 from runtime.ir.effects import effect_of
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.opdef import PURE, OpDef
 from runtime.ir.walk import clone
+from runtime.ops.adjoint import Composite
 from runtime.ops.table import OPS
 from runtime.trace.core import Trace
 from runtime.types import ArrayType, TupleType
@@ -129,14 +132,15 @@ class Linear:
             custom.forward(self, node, mark)
         elif lists.concerns(self, node):
             lists.forward(self, node)
-        elif node.op == "setitem" or node.op in WRITING:
+        elif node.op == "setitem" or node.op in WRITING or calls.adds_into(node):
             writes.forward(self, node)
         elif not any(out in self.varied for out in node.outputs):
             self._ignored(node)
             self.copy(node)
         else:
             self._plain(node)
-        if node.regions and self.classes.writes or node.op == "setitem" or node.op in WRITING:
+        written = node.op == "setitem" or node.op in WRITING or calls.adds_into(node)
+        if written or node.regions and self.classes.writes:
             self.copies.clear()
 
     def _is_errstate(self, node: Node) -> bool:
@@ -175,8 +179,35 @@ class Linear:
             row, args, kwargs = calls.as_row(self, node)
             self._check(row, node)
             self._check_operands(row, (*args, *kwargs.values()))
+            if isinstance(row.vjp, Composite) and self._told(row, node, args, kwargs):
+                return
             applied = self.applied(node, row, args, kwargs)
             self.steps.append((node, lambda: self._pull(node, applied)))
+
+    def _told(self, row: OpDef, node: Node, args: tuple[Operand, ...], kwargs: dict[str, Operand]) -> bool:
+        """An op that is told by others: recorded as it is; the way back is that of the others."""
+        graph = told(self.trace, row, node, args, kwargs)
+        if graph is None:
+            return False
+        values = list(dict.fromkeys(x for x in (*args, *kwargs.values()) if isinstance(x, Value)))
+        with self.mine():
+            operands = [self.trace.operand(self.kept(x)) for x in values]
+            inner = self.inside(graph, operands, [x in self.varied for x in values], (), {})
+            inner.forward()
+        self.copy(node)
+
+        def step() -> None:
+            ct = self.ct(node.outputs[0])
+            if ct is None:
+                return
+            inner.slots.clear()
+            inner.backward([self.whole(ct, node.outputs[0])])
+            for x, param in zip(values, graph.params, strict=True):
+                if x in self.varied:
+                    self.give(x, inner.reached(param))
+
+        self.steps.append((node, step))
+        return True
 
     def applied(
         self, node: Node, row: OpDef, args: tuple[Operand, ...], kwargs: dict[str, Operand]
@@ -506,7 +537,9 @@ class Linear:
 
     def _part(self, ct: Any, y: Any) -> Any:
         t = self.trace.type_of(y)
-        return ct if ct is not None or not inexact(t) else zeros(self.trace, y, t)
+        if ct is None or not inexact(t):
+            return zeros(self.trace, y, t) if inexact(t) else ct
+        return fit(self.trace, ct, y, t)  # it may be the same along some axes, and shorter there
 
     def _alike(self, ct: Any, row: OpDef, out: Value, operands: Sequence[Operand]) -> bool:
         """Whether a small cotangent of the result will do: no operand's is summed."""
@@ -550,43 +583,6 @@ class Linear:
         add_at(self.trace, made, self.value(key), ct, fresh=True, once=True)
         self.give(array, made, self._all(array))
         return True
-
-
-def buffered_values(
-    graph: Graph, varied: set[Value], given: Collection[Value], owned: Collection[Value]
-) -> set[Value]:
-    """The followed values in memory that is written to; their cotangents are written in place likewise.
-
-    given: parameters for whose cotangents there are arrays; owned: those that are nobody else's memory."""
-    classes = aliases_of(graph)
-    found = set(given)
-    for x in varied:
-        if is_list(x.type) and classes.goes_on(x):
-            if x not in given and (classes.of(x).outside or x not in classes.parent):
-                raise NotStaged("a list that code from outside can reach holds followed values")
-            found.add(x)
-        if not in_memory(x.type) or not isinstance(x.type, ArrayType):
-            continue
-        mine = classes.of(x)
-        owners = [p for p in (*given, *owned) if classes.same(p, x)]
-        if mine.outside and mine.origins == 1 and len(owners) == 1:
-            found.update(v for v in (x,) if mine.written or v in given)
-        elif mine.written:
-            if mine.outside or mine.origins != 1:
-                raise NotStaged(_why_written(classes))
-            found.add(x)
-    return found
-
-
-def _why_written(classes: Aliases) -> str:
-    """Why an array may be written to in ways that aren't followed."""
-    node = classes.culprit
-    if node is None:
-        return "a write into an array that may be another one's memory, too"
-    what = calls.shown(node.inputs[0]) if node.op == "py.call" else node.op
-    if node.op == "py.call" and node.attr("form") is None and what == "an unknown function":
-        return "an unknown function is called, which may write to a followed array"
-    return f"{what} may write to a followed array"
 
 
 _SUMS = frozenset({"np.sum", "np.mean"})

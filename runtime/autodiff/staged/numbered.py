@@ -42,17 +42,32 @@ def _known(graph: Graph, x: Operand, makers: dict[Value, Node], taken: list[Node
     if isinstance(x.type, ArrayType):
         return x.type.shape is not None and x.type.shape != ()
     node = makers.get(x) if isinstance(x, Value) else None
-    if node is None or node.op != "py.call" or node.keywords or len(users(graph, node.outputs[0])) != 1:
+    if node is None or node.op != "py.call" or _strict(node) or len(users(graph, node.outputs[0])) != 1:
         return False
     if node.outputs[0] in graph.results or not any(_called(node) is cls for cls in _ITERATORS):
         return False
     if _called(node) is reversed and not isinstance(node.inputs[1].type, ArrayType):
         return False
     taken.append(node)
-    if _called(node) is enumerate and not all(map(_int, node.inputs[2:])):
+    if _called(node) is enumerate and not all(map(_int, node.positional[2:])):
         return False
-    sources = node.inputs[1:2] if _called(node) is enumerate else node.inputs[1:]
+    sources = node.positional[1:2] if _called(node) is enumerate else node.positional[1:]
     return bool(sources) and all(_known(graph, s, makers, taken) for s in sources)
+
+
+def _strict(node: Node) -> bool:
+    """Whether the call has keywords that matter: it may be an error that sources are of different lengths."""
+    if not node.keywords:
+        return False
+    if node.keywords != ("strict",):
+        return True
+    asked = node.keyword_inputs["strict"]
+    sizes = {
+        x.type.shape[0] if isinstance(x.type, ArrayType) and x.type.shape else None
+        for x in node.positional[1:]
+    }
+    same = len(sizes) == 1 and None not in sizes
+    return not (same or isinstance(asked, Const) and asked.value is False)
 
 
 def _int(x: Operand) -> bool:
@@ -102,7 +117,7 @@ class _Loop:
 
     def _sources(self, x: Operand) -> tuple[Operand, ...]:
         maker = self.makers[x]  # type: ignore[index]
-        return maker.inputs[1:2] if _called(maker) is enumerate else maker.inputs[1:]
+        return maker.positional[1:2] if _called(maker) is enumerate else maker.positional[1:]
 
     def _length(self, x: Operand) -> Operand:
         known = self.lengths.get(x)
@@ -146,7 +161,7 @@ class _Loop:
         if _called(maker) is zip:
             made = [self._item(s, at, k) for s, k in zip(parts, kinds, strict=True)]
         else:
-            start = maker.inputs[2:]
+            start = maker.positional[2:]
             count = self._add("add", [at, start[0]], WEAK_INT) if start else at
             made = [count, self._item(parts[0], at, kinds[1])]
         return self._add("py.tuple", made, TupleType(tuple(part.type for part in made)))

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from runtime.autodiff.levels import find_rule
+from runtime.autodiff.staged.calls import Mark
 from runtime.autodiff.staged.kinds import NotStaged, cotangent_type, known_shape, rank
 from runtime.autodiff.staged.pulls import fit_now, pull_now
 from runtime.errors import Span
@@ -91,7 +92,20 @@ def _size(trace: Trace, x: Any, axis: Any = None) -> Any:
     return sizes
 
 
+PRODUCT = Mark("a product", 1, 2, (0, 1), 0, None)
+
+
 def _scale(trace: Trace, ct: Any, factor: Any) -> Any:
+    """As `adjoint.scale`.  To whoever takes its derivative it is a product, also where the cotangent is 0."""
+    made = scaled(trace, ct, factor)
+    if not trace.following or is_static(ct) or is_static(factor) and np.isfinite(factor):
+        return made
+    trace.marked = True
+    t = trace.type_of(made)
+    return trace.record("py.call", [Const(PRODUCT), made, ct, factor], type=t, attrs={"pure": True})
+
+
+def scaled(trace: Trace, ct: Any, factor: Any) -> Any:
     """As `adjoint.scale`: where the cotangent is 0 the product is 0, whatever the factor is."""
     if is_static(factor) and np.isfinite(factor):
         if factor in (1, -1) and not isinstance(factor, complex):

@@ -21,13 +21,15 @@ from runtime.types import ArrayType
 
 def forward(linear: Any, node: Node) -> None:
     """Record the write and, if it matters, its way back."""
-    array = node.inputs[0]
+    array = node.inputs[node.op == "py.call"]
     if not isinstance(array, Value) or array not in linear.buffered:
         if array in linear.varied or any(x in linear.varied for x in node.inputs if isinstance(x, Value)):
             raise NotStaged(f"{node.op} into an array from outside")
         linear.copy(node)
     elif node.op == "setitem":
         _set(linear, node)
+    elif node.op == "py.call":
+        _add_at(linear, node)
     else:
         _in_place(linear, node)
 
@@ -57,6 +59,20 @@ def _set(linear: Any, node: Node) -> None:
         buffer[at] = trace.type_of(buffer).dtype.type(0)
         if part is not None:  # after that: the value may be a view of what it is written into
             linear.give(value, part)
+
+    linear.steps.append((node, step))
+
+
+def _add_at(linear: Any, node: Node) -> None:
+    """What is added at a key of arrays changes as the elements there do."""
+    _, array, key, values = node.inputs
+    at = linear.kept(key)
+    linear.copy(node)
+
+    def step() -> None:
+        trace, buffer = linear.trace, linear.slot(array).buffer
+        part = trace.wrap(trace.emit("getitem", [buffer, at], type=_fancy(linear, buffer, at)))
+        linear.give(values, part)
 
     linear.steps.append((node, step))
 
