@@ -53,17 +53,15 @@ class Call:
     """One call.  key: what makes another call the same one; leaves: the handles among its arguments, and
     the names of the parameters that they are for.
 
-    site, builder, start, last, heap, refused: where it is made, and what was recorded and known before it."""
+    builder, start, last, refused: where it is made, and what was recorded before it."""
 
     key: Hashable
     name: str
     leaves: list[Traced]
     names: list[str]
-    site: Span | None
     builder: Builder
     start: int
     last: Node | None
-    heap: Heap
     refused: int
 
 
@@ -108,11 +106,9 @@ def asked(trace: Trace, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
         f.__name__,
         leaves,
         names,
-        trace.span(),
         builder,
         len(builder.nodes),
         builder.nodes[-1] if builder.nodes else None,
-        trace.heap.copy(),
         len(trace.refused),
     )
 
@@ -155,11 +151,11 @@ def again(trace: Trace, call: Call) -> tuple[Any] | None:
     return (_filled(known.shape, made if len(known.results) > 1 else (made,), call.leaves),)
 
 
-def remember(trace: Trace, call: Call, log: Log, result: Any) -> None:
+def remember(trace: Trace, call: Call, before: Heap, log: Log, result: Any) -> None:
     """Keep what a call recorded, if it is of some size and another one may be done by the same nodes.
 
-    log: what happened to the heap meanwhile."""
-    builder, before = call.builder, call.heap
+    before: the heap before it; log: what happened to that meanwhile."""
+    builder = call.builder
     nodes = tuple(builder.nodes[call.start :])
     if call.last is not (builder.nodes[call.start - 1] if 0 < call.start <= len(builder.nodes) else None):
         return  # what was recorded before the call was taken back
@@ -190,7 +186,7 @@ def remember(trace: Trace, call: Call, log: Log, result: Any) -> None:
             taken[x] = source if which is None else which
             named[x] = Value(x.type, x.name if which is None else call.names[which])
     trace.callees[call.key] = Recorded(
-        before.epoch, nodes, tuple(made), named, tuple(taken.values()), shape, call.site, call.name
+        before.epoch, nodes, tuple(made), named, tuple(taken.values()), shape, trace.span(), call.name
     )
 
 

@@ -356,7 +356,7 @@ def call_function(
             return bound(*args, **kwargs)
         with trace.heap.watched() as log:
             result = bound(*args, **kwargs)
-        callees.remember(trace, asked, log, result)
+        callees.remember(trace, asked, mark[2], log, result)
         return result
     except Diverged:
         raise
