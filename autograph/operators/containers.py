@@ -240,7 +240,10 @@ def generator(
             trace.rollback(before)
             return trace.protocol.call(sum, (again(), start), {})
 
-    pend(trace, made, mark, (iterable,), again, add_up=add_up)
+    def listed() -> Any:
+        return list_comp(element, there(trace, iterable), where, flat)
+
+    pend(trace, made, mark, (iterable,), again, add_up=add_up, listed=listed)
     return made
 
 

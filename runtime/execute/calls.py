@@ -9,6 +9,8 @@ from __future__ import annotations
 import dataclasses
 import operator
 import re
+import types
+from typing import Any
 
 import numpy as np
 
@@ -44,6 +46,8 @@ def template_of(node: Node, row: OpDef, constants: Constants, device: str = "cpu
         return found
     if node.op == "raise":
         return _raise(node)
+    if node.op == "py.function" and is_bare(node):
+        return _function(node, constants)
     if node.op in DISPLAYS and (node.inputs or node.op != "py.set"):
         return _display(node)
     if node.attr("form") == "method" or (row.method and row.source is None and row.path is None):
@@ -127,6 +131,28 @@ def _attribute(node: Node) -> Template:
     if node.op == "py.delattr":
         return Template(("del ", owner, f".{name.value}"), kind="statement", order=(0,))
     return Template((owner, f".{name.value} = ", Slot(2)), kind="statement", order=(2, 0))
+
+
+def is_bare(node: Node) -> bool:
+    """Whether Python's own class of functions makes this one of its code, with nothing to be set after."""
+    given: list[Any] = [x.value if isinstance(x, Const) else x for x in node.inputs[:5]]
+    code, space, facts, defaults, kwdefaults = given
+    if defaults is not None or kwdefaults is not None or facts[-1]:
+        return False
+    made = types.FunctionType(code, space, None, None, tuple(types.CellType() for _ in node.inputs[5:]))
+    return (made.__name__, made.__qualname__, made.__doc__, made.__module__) == tuple(facts[:4])
+
+
+def _function(node: Node, constants: Constants) -> Template:
+    """A function over its code, its globals and cells with what it captured."""
+    pieces: list[str | Slot] = [constants.bind(types.FunctionType, "function"), "(", Slot(0), ", ", Slot(1)]
+    if len(node.inputs) > 5:
+        cell = constants.bind(types.CellType, "cell")
+        for k in range(5, len(node.inputs)):
+            pieces += [f"{', None, None, (' if k == 5 else ', '}{cell}(", Slot(k), ")"]
+        pieces.append(",)" if len(node.inputs) == 6 else ")")
+    pieces.append(")")
+    return Template(tuple(pieces), order=slots_in_order(pieces))
 
 
 def _raise(node: Node) -> Template:

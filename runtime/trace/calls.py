@@ -27,6 +27,7 @@ from runtime.trace.builtins import BUILTINS
 from runtime.trace.core import Diverged, Trace, is_static
 from runtime.trace.doubts import called, doubt_inside
 from runtime.trace.heap import ANY, CLEAN
+from runtime.trace.pending import at_once
 from runtime.trace.trust import calls_python, trusted
 from runtime.trace.values import Object, Star, Tensor, Traced, defines, known_class
 from runtime.trace.variables import value_of, write, written
@@ -110,6 +111,8 @@ def call_known(trace: Trace, handle: Any, target: Any, args: tuple[Any, ...], kw
         return call(trace, target.__func__, (target.__self__, *args), kwargs)
     if _is_ours(target):
         return target(*args, **kwargs)
+    if len(args) == 1 and _lists_first(target):
+        args = (at_once(trace, args[0]),)
     special = BUILTINS.get(target) if isinstance(target, (types.BuiltinFunctionType, type)) else None
     if special is not None:
         done = special(trace, _values(trace, args) if target in _READERS else args, kwargs)
@@ -131,6 +134,14 @@ def call_known(trace: Trace, handle: Any, target: Any, args: tuple[Any, ...], kw
     if inner is not None:
         return call_function(trace, trace.constant(inner), inner, args, kwargs)
     return run_time_call(trace, handle, args, kwargs)
+
+
+def _lists_first(target: Any) -> bool:
+    """Whether a function makes a list of all its one argument gives, before it does anything else."""
+    if target is list or target is tuple or target is sorted:
+        return True
+    method = type(target) is types.BuiltinMethodType and target.__name__ == "join"
+    return method and type(target.__self__) is str
 
 
 def _is_ours(target: Any) -> bool:

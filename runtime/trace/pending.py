@@ -21,7 +21,8 @@ class Pending:
     """How an iterator is done without.  mark: before it was recorded; nodes: how many there were after it.
 
     sources: the containers that it goes through.  again: records it again.
-    items: its items, None where they aren't known.  add_up: what adding them all to a value gives."""
+    items: its items, None where they aren't known.  add_up: what adding them all to a value gives.
+    listed: the list of them all."""
 
     mark: Any
     nodes: int
@@ -29,6 +30,7 @@ class Pending:
     again: Callable[[], Any]
     items: Callable[[], list[Any] | None] | None = None
     add_up: Callable[[Any], Any] | None = None
+    listed: Callable[[], Any] | None = None
 
     def disturbed(self, trace: Trace, log: Log) -> bool:
         """Whether something may have been written to the sources since the log was begun."""
@@ -62,6 +64,19 @@ def taken(trace: Trace, x: Any) -> Pending | None:
         return None
     trace.rollback(found.mark)
     return found
+
+
+def at_once(trace: Trace, x: Any) -> Any:
+    """The list of all items of a generator, for who would begin by making it; other values as they are."""
+    found = trace.pending.get(x._facts.identity) if isinstance(x, Object) else None
+    if found is None or found.listed is None or taken(trace, x) is None:
+        return x
+    before = trace.mark()
+    try:
+        return found.listed()
+    except Exception:
+        trace.rollback(before)
+        return found.again()
 
 
 def there(trace: Trace, x: Any) -> Any:
