@@ -8,6 +8,7 @@ time its elements are made anew.  What always holds: nothing is read before it i
 from __future__ import annotations
 
 import contextvars
+import functools
 import itertools
 import os
 import queue
@@ -20,7 +21,17 @@ import numpy as np
 from runtime import tree
 from runtime.dataclass import dataclass
 from runtime.elements import stack_rows
-from runtime.types import OBJECT, TEXTS, ArrayType, ObjectType, TupleType, Type, describes, is_namedtuple
+from runtime.types import (
+    OBJECT,
+    TEXTS,
+    ArrayType,
+    ObjectType,
+    TupleType,
+    Type,
+    describes,
+    is_namedtuple,
+    join,
+)
 
 _DONE = object()  # what a prefetching thread puts last
 
@@ -37,7 +48,8 @@ class Dataset:
     """A source of elements: arrays, or tuples, dicts and other trees of them.
 
     make: returns a new iterator over the elements.  length: how many there are, None where that is not known.
-    element_type: the trace type of each, so far as it is known; loops in functions are typed by it.
+    element_type: the trace type of each, so far as it is known, or what finds it when it is asked for; loops
+        in functions are typed by it.
     rows: of elements that are rows of plain arrays, what takes many of them at once.
     Made by `from_arrays`, `from_generator`, `from_npy` and `zip`; the methods give new datasets.
 
@@ -45,7 +57,7 @@ class Dataset:
     [array([0, 1]), array([2, 3]), array([4])]
     """
 
-    __slots__ = ("__weakref__", "_length", "_make", "_rows", "_text", "element_type")
+    __slots__ = ("__weakref__", "_kind", "_length", "_make", "_rows", "_text")
     elements_are_typed = True
 
     def __init__(
@@ -53,11 +65,25 @@ class Dataset:
         make: Callable[[], Iterator[Any]],
         length: int | None = None,
         text: str = "",
-        element_type: Type = OBJECT,
+        element_type: Type | Callable[[], Type] = OBJECT,
         rows: Rows | None = None,
     ) -> None:
         self._make, self._length, self._text, self._rows = make, length, text, rows
-        self.element_type = _KNOWN.setdefault(element_type, element_type)
+        self._kind = element_type if callable(element_type) else _KNOWN.setdefault(element_type, element_type)
+
+    @property
+    def element_type(self) -> Type:
+        """The trace type of each element, so far as it is known."""
+        kind = self._kind
+        if callable(kind):
+            found = kind()
+            self._kind = kind = _KNOWN.setdefault(found, found)
+        return kind
+
+    @property
+    def _later(self) -> Callable[[], Type]:
+        """What finds the type when it is asked for."""
+        return lambda: self.element_type
 
     def __iter__(self) -> Iterator[Any]:
         return self._make()
@@ -109,7 +135,8 @@ class Dataset:
         """The arrays in `.npy` files, one per file; with rows=True the items of all of them, file after file.
 
         Files are opened one at a time and mapped into memory, so that what is not looked at is not read; an
-        array may be written to, which does not change the file.
+        array may be written to, which does not change the file.  A loop in a function is typed by what the
+        heads of the files say when it is traced; TypeError for a file that is another one later.
         """
         files = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
 
@@ -121,14 +148,23 @@ class Dataset:
                 for row in _mapped(path, "r"):
                     yield np.array(row)[()]
 
-        return Dataset(make, None if rows else len(files), f"{len(files)} files")
+        def kind() -> Type:
+            arrays = [_array_in(path) for path in files]
+            types = [_tree_type(_row_type(a)) if rows else _whole_type(a) for a in arrays if a is not None]
+            return functools.reduce(join, types) if files and len(types) == len(files) else OBJECT
+
+        made = Dataset(make, None if rows else len(files), f"{len(files)} files")
+        return _as_found(made, kind)
 
     @staticmethod
     def zip(*datasets: Dataset) -> Dataset:
         """Tuples of one element of each, until one of them ends."""
         lengths = [each._length for each in datasets if each._length is not None]
         known = min(lengths) if len(lengths) == len(datasets) and lengths else None
-        kind = TupleType(tuple(each.element_type for each in datasets))
+
+        def kind() -> Type:
+            return TupleType(tuple(each.element_type for each in datasets))
+
         return Dataset(lambda: zip(*datasets, strict=False), known, f"zip of {len(datasets)}", kind)
 
     # ------------------------------------------------------------------ what is made of them
@@ -152,7 +188,7 @@ class Dataset:
                 if function(*element) if type(element) is tuple else function(element):
                     yield element
 
-        return Dataset(make, None, f"{self._text}, filtered", self.element_type)
+        return Dataset(make, None, f"{self._text}, filtered", self._later)
 
     def batch(self, size: int, drop_remainder: bool = False) -> Dataset:
         """Groups of `size` elements, stacked leaf by leaf; the last group may be smaller, or is dropped."""
@@ -173,7 +209,10 @@ class Dataset:
         if self._length is not None:
             groups = self._length // size if drop_remainder else -(-self._length // size)
         full = drop_remainder or (self._length is not None and self._length % size == 0)
-        kind = _batch_type(self.element_type, size if full else None)
+
+        def kind() -> Type:
+            return _batch_type(self.element_type, size if full else None)
+
         return Dataset(make, groups, f"{self._text}, in batches of {size}", kind)
 
     def shuffle(self, buffer: int | None = None, seed: int | None = None, reshuffle: bool = True) -> Dataset:
@@ -209,7 +248,7 @@ class Dataset:
                 return before[random.permutation(len(before))]
 
             rows = Rows(order, source.taken)
-        return Dataset(make, self._length, f"{self._text}, shuffled", self.element_type, rows)
+        return Dataset(make, self._length, f"{self._text}, shuffled", self._later, rows)
 
     def repeat(self, count: int | None = None) -> Dataset:
         """The elements `count` times over, or for ever; each time round they are made anew."""
@@ -226,27 +265,27 @@ class Dataset:
                     return
 
         known = None if count is None or self._length is None else count * self._length
-        return Dataset(make, known, f"{self._text}, repeated", self.element_type)
+        return Dataset(make, known, f"{self._text}, repeated", self._later)
 
     def take(self, count: int) -> Dataset:
         """The first `count` elements."""
         known = None if self._length is None else min(count, self._length)
         _positive("the number of elements to take", count, 0)
         text = f"{self._text}, the first {count}"
-        return Dataset(lambda: itertools.islice(self, count), known, text, self.element_type)
+        return Dataset(lambda: itertools.islice(self, count), known, text, self._later)
 
     def skip(self, count: int) -> Dataset:
         """All but the first `count` elements."""
         known = None if self._length is None else max(0, self._length - count)
         _positive("the number of elements to skip", count, 0)
         text = f"{self._text}, without {count}"
-        return Dataset(lambda: itertools.islice(self, count, None), known, text, self.element_type)
+        return Dataset(lambda: itertools.islice(self, count, None), known, text, self._later)
 
     def prefetch(self, count: int = 1) -> Dataset:
         """The same elements, made by a thread that is up to `count` ahead."""
         _positive("the number of elements to prefetch", count)
         text = f"{self._text}, prefetched"
-        return Dataset(lambda: _ahead(self, count), self._length, text, self.element_type)
+        return Dataset(lambda: _ahead(self, count), self._length, text, self._later)
 
 
 def _ahead(source: Iterable[Any], count: int) -> Iterator[Any]:
@@ -320,6 +359,14 @@ def _mapped(path: str | os.PathLike[str], mode: Any) -> Any:
         return np.load(path)
 
 
+def _array_in(path: str | os.PathLike[str]) -> Any:
+    """The array in a file, of which nothing but its head is read; None where there is none as yet."""
+    try:
+        return _mapped(path, "r")
+    except (OSError, ValueError, EOFError):
+        return None
+
+
 # ---------------------------------------------------------------------------------- types of elements
 _KNOWN: dict[Type, Type] = {}  # equal types are one object, which is quick to check for
 
@@ -331,8 +378,15 @@ class _Leaf:
     type: Type
 
 
+def _whole_type(array: Any) -> Type:
+    """The type of an array from a file."""
+    plain = array.dtype.kind in "biufc" and array.dtype.isnative
+    return ArrayType(array.dtype, array.shape) if plain else OBJECT
+
+
 def _row_type(array: Any) -> _Leaf:
     """The type of an item along the first axis."""
+    array = array.view(np.ndarray) if type(array) is np.memmap else array
     if type(array) is not np.ndarray or array.dtype.hasobject or array.dtype.kind == "V":
         return _Leaf(OBJECT)
     if array.ndim == 1 and array.dtype.kind in TEXTS:
@@ -357,6 +411,24 @@ def _batch_type(t: Type, size: int | None) -> Type:
     if isinstance(t, ArrayType) and t.shape is not None and t.dtype.isnative and t.dtype.kind in "biufc":
         return ArrayType(t.dtype, (size, *t.shape))
     return t if isinstance(t, ObjectType) and t.cls in (dict, list) else OBJECT
+
+
+def _as_found(source: Dataset, kind: Callable[[], Type]) -> Dataset:
+    """The dataset with a type that is found when it is asked for, by code that goes by it from then on: each
+    element is checked."""
+
+    def make() -> Iterator[Any]:
+        for element in source:
+            wanted = made._kind
+            if not callable(wanted) and not describes(wanted, element):
+                what = (
+                    f"an element of {source!r} is {_found(element)}, it was {wanted} when a loop was compiled"
+                )
+                raise TypeError(f"{what}: the files have changed; make the dataset anew")
+            yield element
+
+    made = Dataset(make, source._length, source._text, kind)
+    return made
 
 
 def _promised(source: Dataset, spec: Any) -> Dataset:

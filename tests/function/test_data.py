@@ -132,6 +132,42 @@ def test_npy_files(tmp_path):
         list(missing)
 
 
+def test_loops_over_files_are_typed(tmp_path):
+    paths = [tmp_path / f"{k}.npy" for k in range(3)]
+    for k, path in enumerate(paths):
+        np.save(path, np.arange(12.0).reshape(4, 3) + k)
+
+    @ag.function
+    def total(ds):
+        found = 0.0
+        for x in ds:
+            found += x.sum()
+        return found
+
+    whole = ArrayType(np.dtype(float), (4, 3))
+    made = Dataset.from_npy(paths)
+    rows = Dataset.from_npy(paths, rows=True)
+    kinds = [
+        (made, whole),
+        (rows, ArrayType(np.dtype(float), (3,))),
+        (rows.batch(4, drop_remainder=True).prefetch(), whole),
+        (made.shuffle(seed=1).repeat(1).skip(0).take(3), whole),
+    ]
+    for ds, kind in kinds:
+        assert callable(ds._kind)  # no file was opened
+        assert total(ds) == 234 and ds.element_type == kind
+        (node,) = [n for n in total.get_concrete_function(ds).graph.nodes if n.op == "for"]
+        assert node.regions[0].params[0].type == kind
+    np.save(paths[2], np.arange(3))
+    with pytest.raises(TypeError, match=r"is int64\[3\], it was float64\[4, 3\] when a loop was compiled"):
+        total(made)
+    mixed = Dataset.from_npy(paths)
+    assert [x.shape for x in mixed] == [(4, 3), (4, 3), (3,)] and total(mixed) == 147
+    np.save(paths[2], np.ones((2, 3)))
+    assert Dataset.from_npy(paths).element_type == ArrayType(np.dtype(float), (None, 3))
+    assert Dataset.from_npy([*paths, tmp_path / "none.npy"]).element_type == Dataset.from_npy([]).element_type
+
+
 def test_files_are_mapped_and_stay_as_they_are(tmp_path):
     path = tmp_path / "a.npy"
     for array in (M, M.T, M[:0], np.array(3.0), np.array(["a", "bc"])):
