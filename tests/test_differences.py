@@ -90,6 +90,17 @@ def returns(x: Any) -> Any:
     return x
 
 
+def test_3_fmin_of_equal_zeros() -> None:
+    def lower(x, y):  # type: ignore[no-untyped-def]
+        return np.fmin(x, y) + 0.0 * x
+
+    x, y = np.zeros((5, 1, 3)), -np.zeros((5, 1, 1))
+    signs = np.signbit(np.fmin(np.zeros(9), -0.0))
+    assert signs.any()  # NumPy's answer, whose elements need not be alike
+    with settings.override(executor="native", compile="now"):
+        np.testing.assert_array_equal(ag.function(lower)(x, y), lower(x, y))  # equal, whatever their signs
+
+
 def test_4_equal_immutable_objects() -> None:
     f = ag.function(returns)
     for value in (1.5, 10**30, "ab" * 30, (1.5, "x")):

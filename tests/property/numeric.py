@@ -38,8 +38,8 @@ OPERATORS = ("add", "sub", "mul", "add", "sub", "mul", "truediv", "floordiv", "m
 BITS = ("and_", "or_", "xor", "lshift", "rshift")
 COMPARE = ("lt", "le", "eq", "ne", "gt", "ge", "np.less", "np.equal")
 BINARY = (
-    "np.add np.subtract np.multiply np.divide np.floor_divide np.remainder np.maximum np.minimum np.fmax"
-    " np.fmin np.arctan2 np.hypot np.copysign np.fmod np.power np.logaddexp np.logical_and np.logical_or"
+    "np.add np.subtract np.multiply np.divide np.floor_divide np.remainder np.maximum np.minimum"
+    " np.arctan2 np.hypot np.copysign np.fmod np.power np.logaddexp np.logical_and np.logical_or"
     " np.logical_xor np.bitwise_and np.bitwise_or np.bitwise_xor np.left_shift np.right_shift np.nextafter"
     " np.gcd np.heaviside"
 ).split()
