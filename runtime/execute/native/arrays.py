@@ -247,7 +247,8 @@ def located(e: Emitter, a: Arr, key: Val) -> Arr:
     if column != "0":
         at = e.op(f"getelementptr {memory(a.element)}, ptr {at}, i64 {column}")
     seen = _window(a, parts)
-    return Arr(a.dtype, at, tuple(dims), tuple(strides), None, a.roots, a.depth, a.site, a.age, seen)
+    turned = a.turned and len(dims) > 1
+    return Arr(a.dtype, at, tuple(dims), tuple(strides), None, a.roots, a.depth, a.site, a.age, seen, turned)
 
 
 def _window(a: Arr, parts: Sequence[Val]) -> tuple[str, tuple[int, ...]] | None:
@@ -269,6 +270,13 @@ def _window(a: Arr, parts: Sequence[Val]) -> tuple[str, tuple[int, ...]] | None:
     return data, tuple(starts)
 
 
+def turned(x: Arr, order: Sequence[int]) -> Arr:
+    """A view with the axes in another order."""
+    dims, strides = (tuple(part[k] for k in order) for part in (x.dims, x.strides))
+    other = x.turned or list(order) != sorted(order)
+    return Arr(x.dtype, x.data, dims, strides, None, x.roots, x.depth, x.site, x.age, turned=other)
+
+
 def item_at(state: State, a: Arr, k: str) -> Val:
     """Item number `k` along the first axis, which is in range."""
     if len(a.dims) == 1 and a.strides[0] == str(a.dtype.itemsize):
@@ -278,7 +286,10 @@ def item_at(state: State, a: Arr, k: str) -> Val:
     if len(a.dims) == 1:
         with state.e.known(place(a)):
             return load(state.e, a.element, at)
-    return Arr(a.dtype, at, a.dims[1:], a.strides[1:], None, a.roots, a.depth, a.site, a.age)
+    turned = a.turned and len(a.dims) > 2
+    return Arr(
+        a.dtype, at, a.dims[1:], a.strides[1:], None, a.roots, a.depth, a.site, a.age, turned=turned
+    )  # fmt: skip
 
 
 def get_item(state: State, a: Arr, key: Val) -> Val:

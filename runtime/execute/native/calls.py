@@ -16,7 +16,7 @@ import numpy as np
 from runtime import elements
 from runtime.elements import as_python
 from runtime.execute.native import complexes
-from runtime.execute.native.arrays import copied, create, dense, dimension, fill, size, sizes
+from runtime.execute.native.arrays import copied, create, dense, dimension, fill, size, sizes, turned
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.floats import cast, finite, to_float
 from runtime.execute.native.kinds import (
@@ -512,7 +512,7 @@ def attribute(state: State, x: Val, name: str) -> Val:
     if name == "size":
         return size(state.e, x)
     if name == "T":
-        return Arr(x.dtype, x.data, x.dims[::-1], x.strides[::-1], None, x.roots, x.depth, x.site, x.age)
+        return turned(x, range(len(x.dims))[::-1])
     raise Unlowered(f"the attribute {name}")
 
 

@@ -293,8 +293,8 @@ def clip(state: State, x: Val, low: Val, high: Val) -> Val:
 
 
 def copied(state: State, x: Val) -> Arr:
-    """`x.copy()`."""
-    return materialized(state, dataclasses.replace(as_lazy(state.e, x), plain=False))
+    """`x.copy()`, in C order."""
+    return materialized(state, dataclasses.replace(as_lazy(state.e, x), plain=False), True)
 
 
 def cast_to(state: State, x: Val, dtype: np.dtype[Any]) -> Val:
@@ -307,11 +307,19 @@ def cast_to(state: State, x: Val, dtype: np.dtype[Any]) -> Val:
 
 
 # -------------------------------------------------------------------------------------------- storing
-def materialized(state: State, x: Val) -> Arr:
-    """The array in memory."""
+def new_in_order(x: Lazy) -> None:
+    """NumPy lays a new array out as all of its operands lie, where they agree: only C order is made here."""
+    if any(a.turned for a in x.leaves) and all(a.turned or a.dims != x.dims for a in x.leaves):
+        raise Unlowered("a new array in another order than C's")
+
+
+def materialized(state: State, x: Val, inside: bool = False) -> Arr:
+    """The array in memory; inside: nobody sees in which order."""
     if isinstance(x, Arr):
         return x
     assert isinstance(x, Lazy)
+    if not inside:
+        new_in_order(x)
     made = create(state, x.dims, x.kind.dtype, False)
     with apart(state.e):
         fill(state, made, x)
@@ -336,7 +344,7 @@ def assigned(state: State, target: Arr, value: Val) -> None:
         if n != m:
             e.bail_if(e.op(f"icmp ne i64 {n}, {m}"))
     if part.parts and (len(part.dims) != len(target.dims) or part.dims[:-1] != target.dims[:-1]):
-        part = as_lazy(e, materialized(state, part))
+        part = as_lazy(e, materialized(state, part, True))
     if all(disjoint(leaf, target) for leaf in part.leaves):
         with apart(e):
             fill(state, target, part)
@@ -347,7 +355,7 @@ def assigned(state: State, target: Arr, value: Val) -> None:
     near = [leaf for leaf in part.leaves if not disjoint(leaf, target)]
     if not part.parts and stencils.delayed(state, target, part, near):
         return
-    stored = materialized(state, dataclasses.replace(part, plain=False))
+    stored = materialized(state, dataclasses.replace(part, plain=False), True)
     with apart(e):
         fill(state, target, as_lazy(e, stored))
 

@@ -28,7 +28,7 @@ from runtime.execute.python_source import plan_source
 from runtime.ir.calls import all_nodes
 from runtime.ir.graph import Graph, Node
 from runtime.passes.pipeline import LARGE
-from runtime.types import ArrayType, NumberType, WeakType
+from runtime.types import ArrayType, NumberType, ObjectType, TupleType, Type, WeakType
 
 traceback.register_hidden(__file__)  # between a plan and the code that handed the call to it
 PATIENCE = 8  # so many calls may be given up before it is asked whether native code is worth it
@@ -200,9 +200,20 @@ def _turned(x: Any) -> bool:
 
 def _makes_wide_arrays(graph: Graph) -> bool:
     """Whether arrays of several axes are made in a graph, not only looked at."""
-    made = [n for n in all_nodes(graph) if n.op not in ("getitem", "py.getattr")]
+    made = [
+        n
+        for n in all_nodes(graph)
+        if n.op != "py.getattr" and (n.op != "getitem" or _picks(n.inputs[1].type))
+    ]
     types = [v.type for node in made for v in node.outputs if isinstance(v.type, ArrayType)]
     return any(t.shape is None or len(t.shape) > 1 for t in types)
+
+
+def _picks(key: Type) -> bool:
+    """Whether a key picks by arrays, and so makes a new one."""
+    if isinstance(key, TupleType):
+        return any(map(_picks, key.items))
+    return isinstance(key, ObjectType) or (isinstance(key, ArrayType) and not key.scalar)
 
 
 def _strided(args: tuple[Any, ...]) -> bool:

@@ -23,6 +23,7 @@ from runtime.execute.native.arrays import (
     sliced,
     store,
     times,
+    turned,
 )
 from runtime.execute.native.elementwise import (
     assigned,
@@ -104,6 +105,18 @@ class _Pick:
         """The sizes of what is picked."""
         return (*(n for n, _ in self.before), *self.shape, *(n for n, _ in self.after))
 
+    def result(self) -> Arr:
+        """A new array for what is picked; the axes of the indices come first in memory, as NumPy has it."""
+        before, inner = len(self.before), len(self.shape)
+        if any(isinstance(x, Arr) and x.turned for x in (self.array, *(p for p, _, _ in self.indexed))):
+            raise Unlowered("items picked by or from arrays in another order than C's")
+        if not before:
+            return create(self.state, self.dims, self.array.dtype, False)
+        first = range(before, before + inner)
+        order = (*first, *(k for k in range(len(self.dims)) if k not in first))
+        made = create(self.state, [self.dims[k] for k in order], self.array.dtype, False)
+        return turned(made, [order.index(k) for k in range(len(order))])
+
     def each(self, other: Arr, visit: Visit, shared: bool = False) -> None:
         """Visit what each group of indices picks, with the matching part of an array of the result.
 
@@ -157,7 +170,7 @@ def get(state: State, a: Arr, key: Val) -> Val:
     if _is_mask(key):
         return _masked(state, a, key)
     pick = _Pick(state, a, key)
-    made = create(state, pick.dims, a.dtype, False)
+    made = pick.result()
 
     def visit(source: Arr, target: Arr) -> None:
         _move(state, target, source)
@@ -256,7 +269,7 @@ def _kind(x: Arr | Lazy) -> Scalar:
 
 def _mask(state: State, a: Arr, key: Val) -> Arr:
     """The mask in memory; its sizes are those of the first axes."""
-    mask = materialized(state, key)
+    mask = materialized(state, key, True)
     if not mask.dims or len(mask.dims) > len(a.dims):
         raise Unlowered("a mask of this rank")
     for n, m in zip(mask.dims, a.dims, strict=False):
@@ -316,6 +329,8 @@ def _masked(state: State, a: Arr, key: Val) -> Arr:
     """`a[mask]`."""
     e, mask = state.e, _mask(state, a, key)
     rest = len(mask.dims)
+    if a.turned and rest < len(a.dims):
+        raise Unlowered("items picked from arrays in another order than C's")
     made = create(state, [_count(state, mask), *a.dims[rest:]], a.dtype, False)
     cell = e.slot("i64")
     e.line(f"store i64 0, ptr {cell}")

@@ -91,7 +91,7 @@ def operands(state: State, args: Sequence[Val]) -> tuple[Arr, Arr, Scalar]:
     kind, made = kinds[0], []
     for x in args:
         if not isinstance(x, Arr) or x.element != kind:
-            x = materialized(state, as_lazy(state.e, x, kind))
+            x = materialized(state, as_lazy(state.e, x, kind), True)
         made.append(x)
     return made[0], made[1], kind
 

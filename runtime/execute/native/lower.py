@@ -227,6 +227,7 @@ class _Lowering:
         """A lazy array in memory: in that of an array that only it reads, if there is one."""
         if place is None:
             return elementwise.materialized(self.state, x)
+        elementwise.new_in_order(x)
         elementwise.assigned(self.state, place, x)
         return place
 

@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 
 from runtime.execute.native import lists
-from runtime.execute.native.arrays import copied, create, dense, fill, load, located, sizes, times
+from runtime.execute.native.arrays import copied, create, dense, fill, load, located, sizes, times, turned
 from runtime.execute.native.calls import _copy, _dtype, _take
 from runtime.execute.native.elementwise import (
+    as_lazy,
     assigned,
     is_array,
     kind_of,
     materialized,
+    new_in_order,
     operator,
 )
 from runtime.execute.native.emit import Emitter
@@ -142,6 +144,8 @@ def _stack(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
         raise Unlowered("np.stack with options")
     if not all(map(is_array, args[0].items)):
         raise Unlowered("np.stack of other things than arrays")
+    for x in args[0].items:
+        new_in_order(as_lazy(state.e, x))
     return _stacked(state, list(args[0].items), None)
 
 
@@ -305,7 +309,7 @@ def _transpose(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
         order = [n.const % len(x.dims) if isinstance(n.const, int) else -1 for n in given]
     if sorted(order) != list(range(len(x.dims))):
         raise Unlowered("transpose with these axes")
-    return _view(x, [x.dims[k] for k in order], [x.strides[k] for k in order])
+    return turned(x, order)
 
 
 def _outer(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
@@ -327,6 +331,8 @@ def _concatenate(state: State, args: list[Val], keywords: dict[str, Val]) -> Val
     items = [x for x in parts.items if isinstance(x, (Arr, Lazy)) and x.dims]
     if len(items) != len(parts.items):
         raise Unlowered("np.concatenate of other things than arrays")
+    for x in items:
+        new_in_order(as_lazy(e, x))
     total = "0"
     for x in items:
         _same_sizes(state, items[0].dims[1:], x.dims[1:])

@@ -137,6 +137,7 @@ def _arrays(t: Arr, x: Arr) -> Arr:
         max(t.depth, x.depth),
         t.site if t.site == x.site else UNKNOWN,
         max(t.age, x.age),
+        turned=t.turned or x.turned,
     )
 
 

@@ -66,6 +66,7 @@ class Arr:
     depth: how many loops surround the place that made it.  site: which place in the code that is.
     age: no place with a higher number has made it.  window: where it is all or a part of another array with
     the same strides: the address of that one's first element, and the indices of the first element in it.
+    turned: whether its axes may lie in memory in another order than C's, which new arrays would follow.
     """
 
     dtype: np.dtype[Any]
@@ -78,6 +79,7 @@ class Arr:
     site: int | None = None
     age: int = 0
     window: tuple[str, tuple[int, ...]] | None = None
+    turned: bool = False
 
     @property
     def element(self) -> Scalar:

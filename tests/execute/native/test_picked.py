@@ -220,7 +220,7 @@ def swapped(a: Any, n: int) -> Any:
 
 
 def by_displays(a: Any, n: int) -> Any:
-    return a[[0, 2]] * 2, a[[1, 0, n], [0, 1, 2]], a[1:, [0, n]], a[[n]]
+    return a[[0, 2]] * 2, a[[1, 0, n], [0, 1, 2]], a[1:, [0, n]].copy(), a[[n]]
 
 
 def by_a_list_that_changes(a: Any, n: int) -> Any:

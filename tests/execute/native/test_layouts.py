@@ -1,0 +1,65 @@
+"""In which order of axes new arrays lie in memory, which sums of them go by: as NumPy makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autograph as ag
+from runtime.config import settings
+from runtime.execute.native.executor import unavailable
+
+pytestmark = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
+R = np.random.default_rng(8)
+X, T, I = R.random((37, 41)), R.random((5, 6, 7)), R.integers(0, 37, 50)
+PAIRS = R.integers(0, 5, (3, 4))
+
+
+def summed(f: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, and sums of what it makes, which is kept in memory."""
+
+    def function(*args: Any) -> Any:
+        y = f(*args)
+        return y, y.sum(), y.mean(), y.std(), y.sum(axis=0), y.sum(axis=-1)
+
+    return function
+
+
+CASES: tuple[tuple[Callable[..., Any], tuple[Any, ...]], ...] = (
+    (lambda x: x.T * 1.1, (X,)),
+    (lambda x: x.T * x.T + x.T, (X,)),
+    (lambda x: x[:37, :37] + x[:37, :37].T, (X,)),
+    (lambda x: x[:37, :37].T + x[:37, :37], (X,)),
+    (lambda x, r: x.T + r, (X, X[:, 0].copy())),
+    (lambda x: np.where(x.T > 0.5, x.T, 0.1), (X,)),
+    (lambda x: x.T.astype(np.float32), (X,)),
+    (lambda x: np.sqrt(x.T[1:, ::2]), (X,)),
+    (lambda x: np.concatenate((x.T, x.T)) * 1.0, (X,)),
+    (lambda x: np.stack((x.T, x.T)) * 1.0, (X,)),
+    (lambda t: t.transpose(2, 0, 1) * 1.1, (T,)),
+    (lambda t: t.transpose(0, 1, 2) * 1.1, (T,)),
+    (lambda t: np.sqrt(t.transpose(0, 2, 1))[1] * 1.1, (T,)),
+    (lambda x, i: x[:, i], (X, I)),
+    (lambda x, i: x[1:, i] * 1.1, (X, I)),
+    (lambda x, i: x.T[i] * 1.1, (X, I)),
+    (lambda x, i: x[i] * 1.1, (X, I % 37)),
+    (lambda t, i: t[:, i], (T, PAIRS)),
+    (lambda t, i: t[i.T], (T, PAIRS)),
+    (lambda t, i: t[i], (T, np.asfortranarray(PAIRS))),
+    (lambda x, m: x.T[m] * 1.1, (X, R.random(41) > 0.5)),
+)
+
+
+@pytest.mark.parametrize(("function", "args"), CASES)
+def test_layouts(function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    for f in (function, summed(function)):
+        with settings.override(executor="native"):
+            converted = ag.function(f)
+            wanted, found = f(*args), converted(*args)
+        both = ((x if isinstance(x, tuple) else (x,)) for x in (wanted, found))
+        for one, other in zip(*both, strict=True):
+            assert np.asarray(one).tobytes() == np.asarray(other).tobytes()
+            assert np.asarray(one).strides == np.asarray(other).strides
