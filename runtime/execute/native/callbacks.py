@@ -17,14 +17,14 @@ from runtime.execute.native import abi
 from runtime.execute.native.arrays import dense, memory
 from runtime.execute.native.elementwise import materialized
 from runtime.execute.native.emit import FLAGS, TRUE
-from runtime.execute.native.kinds import Unlowered, numpy_scalar
+from runtime.execute.native.kinds import PYTHON_INT, Unlowered, numpy_scalar
 from runtime.execute.native.ownership import slot
 from runtime.execute.native.shares import Serial
 from runtime.execute.native.state import State
 from runtime.execute.native.values import Arr, Lazy, Num, Static, Tup, Val, one
 from runtime.ir.graph import Const, Node, Operand
 from runtime.ops.table import OPS
-from runtime.types import ArrayType
+from runtime.types import WEAK_INT, ArrayType
 
 # They move elements, or make them of integers: nothing in them could give a floating point warning.
 MOVES = frozenset(
@@ -33,19 +33,20 @@ MOVES = frozenset(
         "concatenate stack vstack hstack dstack column_stack append insert delete roll repeat sort argsort "
         "lexsort partition argpartition unique take take_along_axis compress extract choose tril triu diag "
         "diagflat pad resize flatnonzero argwhere searchsorted digitize bincount setdiff1d union1d "
-        "intersect1d setxor1d isin select eye identity indices packbits unpackbits ravel_multi_index copy"
+        "count_nonzero intersect1d setxor1d isin select eye identity indices packbits unpackbits "
+        "ravel_multi_index copy"
     ).split()
 )
 # They take so long that it costs little to have NumPy raise where it would warn.
 HEAVY = frozenset(
     f"np.{name}"
     for name in (
-        "linspace logspace geomspace interp convolve correlate polyval trapezoid kron trace tensordot einsum "
-        "cross vander median percentile quantile gradient unwrap nan_to_num sinc i0 linalg.solve linalg.inv "
-        "linalg.cholesky linalg.det linalg.eigvalsh linalg.eigvals linalg.pinv linalg.matrix_power "
-        "linalg.multi_dot linalg.norm linalg.cond linalg.svdvals linalg.tensorsolve linalg.tensorinv fft.fft "
-        "fft.ifft fft.rfft fft.irfft fft.fft2 fft.ifft2 fft.fftn fft.ifftn fft.rfft2 fft.irfft2 fft.fftshift "
-        "fft.ifftshift fft.fftfreq fft.rfftfreq"
+        "diff ediff1d linspace logspace geomspace interp convolve correlate polyval trapezoid kron trace "
+        "tensordot einsum cross vander median percentile quantile gradient unwrap nan_to_num sinc i0 "
+        "linalg.solve linalg.inv linalg.cholesky linalg.det linalg.eigvalsh linalg.eigvals linalg.pinv "
+        "linalg.matrix_power linalg.multi_dot linalg.norm linalg.cond linalg.svdvals linalg.tensorsolve "
+        "linalg.tensorinv fft.fft fft.ifft fft.rfft fft.irfft fft.fft2 fft.ifft2 fft.fftn fft.ifftn "
+        "fft.rfft2 fft.irfft2 fft.fftshift fft.ifftshift fft.fftfreq fft.rfftfreq"
     ).split()
 )
 OWN, WANTED = 0x4, abi.IN_ORDER | abi.WRITEABLE | 0x4  # flags of an array that owns its memory
@@ -56,9 +57,10 @@ def callable_here(node: Node) -> bool:
     made = node.outputs[0].type if len(node.outputs) == 1 else None
     return (
         (node.op in MOVES or node.op in HEAVY)
-        and isinstance(made, ArrayType)
-        and made.shape is not None
-        and made.device == "cpu"
+        and (
+            made == WEAK_INT
+            or (isinstance(made, ArrayType) and made.shape is not None and made.device == "cpu")
+        )
         and "out" not in node.keywords
     )
 
@@ -98,8 +100,6 @@ def called(state: State, node: Node, args: list[Val]) -> Val:
     e, t = state.e, node.outputs[0].type
     if e.part is not None:
         raise Serial
-    assert isinstance(t, ArrayType)
-    kind = numpy_scalar(t.dtype)
     writer = _Objects(state)
     run, places = _by_position(node)
     objects = [writer.of(args[k], node.inputs[k]) for k in places]
@@ -118,6 +118,9 @@ def called(state: State, node: Node, args: list[Val]) -> Val:
         e.line(f"call i32 @autograph_feclearexcept(i32 {FLAGS})")  # NumPy has looked at them
     _unless_raised(state, made)
     cls = e.effect(f"load ptr, ptr {e.effect(f'getelementptr i8, ptr {made}, i64 {abi.TYPE_AT}')}")
+    if not isinstance(t, ArrayType):
+        return _int(state, made, cls)
+    kind = numpy_scalar(t.dtype)
     if t.scalar:
         e.bail_if(e.effect(f"icmp ne ptr {cls}, {state.symbol(kind.dtype.type)}"))
         at = e.effect(f"getelementptr i8, ptr {made}, i64 {abi.HEAD}")
@@ -131,6 +134,16 @@ def called(state: State, node: Node, args: list[Val]) -> Val:
     e.line(f"call void @Py_DecRef(ptr {before})")
     e.bail_if(e.effect(f"icmp ne ptr {cls}, @autograph_type_ndarray"))
     return _checked(state, made, t)
+
+
+def _int(state: State, made: str, cls: str) -> Num:
+    """A Python int, which is small."""
+    e, flag = state.e, state.e.slot("i32")
+    value = e.effect(f"call i64 @PyLong_AsLongLongAndOverflow(ptr {made}, ptr {flag})")
+    e.line(f"call void @Py_DecRef(ptr {made})")
+    e.bail_if(e.effect(f"icmp ne ptr {cls}, @autograph_type_int"))
+    e.bail_if(e.effect(f"icmp ne i32 {e.effect(f'load i32, ptr {flag}')}, 0"))
+    return one(PYTHON_INT, value)
 
 
 def _unless_raised(state: State, made: str) -> None:

@@ -247,7 +247,7 @@ def in_order(state: State, x: Arr) -> None:
         raise Unlowered("an array that may not be in C order")
 
 
-def _view(x: Arr, dims: Sequence[str], strides: Sequence[str]) -> Arr:
+def viewed(x: Arr, dims: Sequence[str], strides: Sequence[str]) -> Arr:
     return Arr(x.dtype, x.data, tuple(dims), tuple(strides), None, x.roots, x.depth, x.site, x.age)
 
 
@@ -286,7 +286,7 @@ def _reshape(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
         if known.isdigit() and total.isdigit():
             raise Unlowered("a shape that does not fit")
         e.bail_if(e.op(f"icmp ne i64 {known}, {total}"))
-    return _view(x, dims, dense(e, dims, x.dtype.itemsize))
+    return viewed(x, dims, dense(e, dims, x.dtype.itemsize))
 
 
 def _ravel(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
@@ -317,7 +317,7 @@ def _outer(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
         raise Unlowered("np.outer of these")
     a, b = (_ravel(state, [x], {}) for x in args)
     assert isinstance(a, Arr) and isinstance(b, Arr)
-    column = _view(a, (a.dims[0], "1"), (a.strides[0], "0"))
+    column = viewed(a, (a.dims[0], "1"), (a.strides[0], "0"))
     return operator(state, "mul", column, b)
 
 

@@ -60,7 +60,7 @@ def picked(x, n):  # type: ignore[no-untyped-def]
     for k in range(n):
         i = np.argsort(-x)
         u = np.unique(x.astype(np.int64) % (k + 1))
-        total += i[0] + len(u) + u[-1]
+        total += i[0] + len(u) + u[-1] + np.count_nonzero(x > k) + np.diff(i)[0]
         x[k % len(x)] += 5
     return total, x
 
