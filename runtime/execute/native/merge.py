@@ -120,8 +120,6 @@ def _same(a: object, b: object) -> bool:
 def _arrays(t: Arr, x: Arr) -> Arr:
     if t.dtype.num != x.dtype.num or len(t.dims) != len(x.dims):
         raise Unlowered("arrays of different dtypes or ranks on different ways")
-    if (t.handle is None) != (x.handle is None):
-        raise Unlowered("a whole array on one way, a part on another")
 
     def same(a: str, b: str) -> str:
         return a if a == b else HOLE

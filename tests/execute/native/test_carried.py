@@ -155,3 +155,84 @@ def test_large_arrays_written_little() -> None:
             converted(x, 3, 2)
         assert time.process_time() - begin < 0.5
     assert x[3] == 2010.0 and x.sum() == 2010.0
+
+
+def a_view_in_some_trips(x, n):  # type: ignore[no-untyped-def]
+    s = 0.0
+    for k in range(n):
+        y = x
+        if k % 2:
+            y = x[1:]
+        s += y.sum() + y[0]
+    return s
+
+
+def turned_in_some_trips(x, n):  # type: ignore[no-untyped-def]
+    for k in range(n):
+        if k % 3:
+            x = x[::-1]
+        x[0] += 1
+    return x.sum()
+
+
+def a_view_at_the_end(x, n):  # type: ignore[no-untyped-def]
+    y = x * 2
+    if n > 2:
+        y = y[1:]
+    y[0] = 5
+    for k in range(n):
+        y[0] += k
+    return y.sum(), x
+
+
+def a_part_of_what_a_trip_made(x, n):  # type: ignore[no-untyped-def]
+    y = x
+    for k in range(n):
+        z = np.sort(x) * k
+        if k % 3 == 1:
+            y = z[1:]
+        else:
+            y = z
+        s = y[0]
+    return s, y
+
+
+def new_or_turned(x, n):  # type: ignore[no-untyped-def]
+    y = x
+    for k in range(n):
+        if k % 5 == 3:
+            y = y * 2.0
+        elif k % 2:
+            y = y[::-1]
+    return y[0], y.sum()
+
+
+def turned_on_one_way(x, n):  # type: ignore[no-untyped-def]
+    y = x
+    for k in range(n):
+        z = x * k
+        if k % 2:
+            z = z[::-1]
+        y = y + z
+    return y
+
+
+def written_on_both_ways(x, n):  # type: ignore[no-untyped-def]
+    z = x
+    for k in range(n):
+        if k % 2:
+            z = x[1:]
+        else:
+            z = x
+        z[0] = k
+    return x
+
+
+@pytest.mark.parametrize(
+    ("function", "lowered"),
+    [(a_view_in_some_trips, True), (turned_in_some_trips, False), (a_view_at_the_end, True),
+     (a_part_of_what_a_trip_made, False), (new_or_turned, False), (turned_on_one_way, True),
+     (written_on_both_ways, True)],
+)  # fmt: skip
+def test_a_whole_array_on_one_way_a_part_on_another(function: Callable[..., Any], lowered: bool) -> None:
+    both(function, [(np.arange(6.0) ** 2 - 3, n) for n in (20, 1, 2, 3, 30, 0)], lowered=lowered)
