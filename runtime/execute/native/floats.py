@@ -110,7 +110,8 @@ def floor_division(e: Emitter, op: str, x: Num, y: Num, kind: Scalar) -> Num:
     floor = e.call(t, f"llvm.floor.{f}", (t, quotient))
     above = e.op(f"fcmp ogt {t} {e.op(f'fsub {t} {quotient}, {floor}')}, 0.5")
     floor = e.select(above, t, e.op(f"fadd {t} {floor}, 1.0"), floor)
-    signed = e.call(t, f"llvm.copysign.{f}", (t, "0.0"), (t, e.op(f"fdiv {t} {x.text}, {y.text}")))
+    sign = kept(e, kind, e.op(f"fdiv {t} {x.text}, {y.text}"))
+    signed = e.call(t, f"llvm.copysign.{f}", (t, "0.0"), (t, sign))
     return one(kind, e.select(e.op(f"fcmp une {t} {quotient}, 0.0"), t, floor, signed))
 
 

@@ -12,7 +12,7 @@ import pytest
 from runtime.execute.native.executor import unavailable
 from runtime.execute.native.kinds import Unlowered
 from runtime.types import Type, type_of
-from tests.execute.native.harness import one_node, pair
+from tests.execute.native.harness import both, one_node, pair
 
 pytestmark = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
 
@@ -75,14 +75,14 @@ def check_all(op: str, kinds: tuple[str, ...]) -> str:
     """Compare on all values of the kinds; how it went, in a word."""
     types: list[Type] = [type_of(values(kind)[0]) for kind in kinds]
     try:
-        both = pair(one_node(op, types))
+        two = pair(one_node(op, types))
     except Unlowered:
         return "unlowered"
     calls = list(itertools.product(*map(values, kinds)))
     for args in calls:
-        both.native._code.enabled.value = 1  # so many edges are handed back that it would give up
-        both.check(args)
-    return "native" if both.handed_back < len(calls) else "plan"
+        two.native._code.enabled.value = 1  # so many edges are handed back that it would give up
+        two.check(args)
+    return "native" if two.handed_back < len(calls) else "plan"
 
 
 @pytest.mark.parametrize("op", BINARY)
@@ -103,3 +103,13 @@ def test_which_pairs_are_native() -> None:
         for kinds in itertools.product(("int", "float", "int64", "float64"), repeat=2):
             types = [type_of(values(kind)[0]) for kind in kinds]
             pair(one_node(op, types))
+
+
+def test_what_nobody_needs_warns_all_the_same() -> None:
+    def unused(x: Any, n: int) -> int:
+        for k in range(n):
+            x // np.float64(3.0)
+        return n
+
+    both(unused, [(np.float64(5e-324), 3)], under="warn")
+    both(unused, [(np.float64(1.5), 3)], under="warn")
