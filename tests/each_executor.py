@@ -25,7 +25,7 @@ def run(kind: str, arguments: list[str]) -> int:
         if kind == WITHOUT:
             hidden = pathlib.Path(folder, "llvmlite")
             hidden.mkdir()
-            (hidden / "__init__.py").write_text("raise ImportError('llvmlite is hidden')\n")
+            (hidden / "__init__.py").write_text("raise ModuleNotFoundError('llvmlite is hidden')\n")
             paths = [folder, *filter(None, [os.environ.get("PYTHONPATH")])]
             environment["PYTHONPATH"] = os.pathsep.join(paths)
         return subprocess.run([sys.executable, "-m", "pytest", *arguments], env=environment).returncode

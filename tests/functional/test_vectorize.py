@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from runtime.execute.native.executor import unavailable
 
 I8, I64, F32, F64 = (np.arange(-3, 5, dtype=d) for d in (np.int8, np.int64, np.float32, np.float64))
 C128, B, TEXT = F64 + 1j * F64[::-1], I64 > 0, np.array(["a", "bc", "", "xyz"])
@@ -290,6 +291,7 @@ def test_state_of_the_function_is_real(executor):
     assert ag.vectorize(noting)(I64[:3]).tolist() == [1, 2, 3] and log == [-3, -2, -1]
 
 
+@pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
 def test_one_graph_with_a_loop_that_is_native():
     before, ag.settings.executor = ag.settings.executor, "auto"
     try:
