@@ -234,9 +234,9 @@ class _Objects:
 
     def number(self, x: Num) -> str:
         """A Python number or a NumPy scalar."""
-        e, kind = self.state.e, x.scalar
-        if len(x.members) != 1 or kind.kind == "c":
+        if len(x.members) != 1 or x.scalar.kind == "c":
             raise Unlowered("a number of two kinds as an argument")
+        e, kind = self.state.e, x.scalar
         if x.const is not None:
             return self.state.symbol(x.const)
         if not kind.weak:
