@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from runtime.execute.native.elementwise import disjoint
 from runtime.execute.native.values import Arr, Lazy, Maybe, Tup, Val, Zip
-from runtime.ir.graph import Graph, Value
+from runtime.ir.graph import Graph, Node, Value
 
 FOREVER = 1 << 60
 
@@ -37,6 +37,12 @@ class Liveness:
         """A node has this result."""
         if isinstance(x, Arr) and x.handle is not None and x.site is not None and x.site > self.since:
             self.made.setdefault(x.site, x)
+
+    def forget(self, env: dict[Value, Val], node: Node, k: int) -> None:
+        """Drop what node number k read for the last time: what is left is looked through again and again."""
+        for x in node.inputs:
+            if isinstance(x, Value) and self.last[x] == k:
+                env.pop(x, None)
 
     def freed(self, env: Mapping[Value, Val], k: int) -> list[Arr]:
         """The arrays that no node after number `k` reads."""

@@ -14,7 +14,7 @@ import importlib
 import importlib.util
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from runtime import background
@@ -98,13 +98,13 @@ def _binding() -> Any:
 
 
 @functools.cache
-def _machine() -> Any:
-    """The target machine for this processor."""
+def _machine(effort: int = 2) -> Any:
+    """The target machine for this processor.  effort: how long it looks for the best instructions."""
     binding = _binding()
     return binding.Target.from_triple(TRIPLE).create_target_machine(
         cpu=binding.get_host_cpu_name(),
         features=binding.get_host_cpu_features().flatten(),
-        opt=2,
+        opt=effort,
         reloc="pic",
         codemodel="small",
     )
@@ -144,7 +144,8 @@ def _compiled(text: str, optimised: bool) -> bytes:
     with LOCK:
         if background.ending() and threading.current_thread() is not threading.main_thread():
             raise Unlowered("the process is ending")
-        binding, machine = _binding(), _machine()
+        brief, long = _brief(text)
+        binding, machine = _binding(), _machine(1 if long else 2)
         with contextlib.ExitStack() as after:  # LLVM wants its things back in the reverse order
             context = after.enter_context(binding.create_context())
             try:
@@ -155,8 +156,7 @@ def _compiled(text: str, optimised: bool) -> bytes:
             module.triple = TRIPLE
             module.data_layout = _layout()
             builder, usual, few = _passes()
-            brief = set(_brief(text))
-            for function in module.functions:
+            for function in module.functions if optimised else ():
                 if not function.is_declaration:
                     for pipeline in few if function.name in brief else usual:
                         pipeline.run(function, builder)
@@ -170,12 +170,16 @@ def _layout() -> str:
         return str(data)
 
 
-def _brief(text: str) -> Iterator[str]:
-    """The functions of a module that few passes run over: those that say so, and very long ones."""
+def _brief(text: str) -> tuple[set[str], bool]:
+    """The functions of a module that few passes run over: those that say so, and very long ones; whether
+    there is one of these."""
+    brief, long = set(), False
     for part in text.split("\ndefine ")[1:]:
-        head = part.partition("\n")[0]
-        if BRIEFLY in head or part.count("\n") > LONG:
-            yield head.partition("@")[2].partition("(")[0]
+        head, is_long = part.partition("\n")[0], part.count("\n") > LONG
+        if BRIEFLY in head or is_long:
+            brief.add(head.partition("@")[2].partition("(")[0])
+        long = long or is_long
+    return brief, long
 
 
 @functools.cache

@@ -171,6 +171,7 @@ class _Lowering:
                         x = elementwise.worth_keeping(self.state, x)
                 env[value] = x
                 life.born(x)
+            life.forget(env, node, k)
             self.state.free += life.freed(env, k)
         self.state.free = outside
         return list(map(get, graph.results))

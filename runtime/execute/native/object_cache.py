@@ -23,7 +23,7 @@ import numpy as np
 from runtime.config import settings, user_cache
 from runtime.execute.native import host
 
-FORMAT = b"autograph object 3\n"  # change it when the same IR would have to be compiled in another way
+FORMAT = b"autograph object 4\n"  # change it when the same IR would have to be compiled in another way
 OFF = "off"
 _DIGEST = hashlib.sha256().digest_size
 _SUFFIX, _UNFINISHED = ".object", ".part"
