@@ -45,10 +45,11 @@ from runtime.execute.native.scalars import (
     unary,
 )
 from runtime.execute.native.state import State
-from runtime.execute.native.ufunc_loops import inner_loop
+from runtime.execute.native.ufunc_loops import call_on_gang, inner_loop
 from runtime.execute.native.values import (
     Arr,
     Count,
+    Elements,
     Listed,
     Listing,
     Num,
@@ -186,7 +187,7 @@ def _elements(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
         if not isinstance(a, Arr) or len(a.dims) != 1:
             raise Unlowered("elements of something else than arrays with one axis")
         parts.append(Listed(a) if as_python(a.dtype) else a)
-    return Zip(tuple(parts))
+    return Elements(tuple(parts))
 
 
 def _kind_of(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
@@ -386,6 +387,9 @@ def _by_loop(state: State, ufunc: np.ufunc, xs: tuple[Num, ...]) -> Num:
     found = inner_loop(ufunc, kinds)
     if found is None:
         raise Unlowered(f"np.{ufunc.__name__}: its inner loop is not known")
+    if e.gang is not None:
+        texts = [cast(e, x, kind).text for x, kind in zip(xs, kinds, strict=False)]
+        return one(kinds[-1], call_on_gang(state, e.gang, ufunc, kinds, found, texts))
     pointers, ones, steps = (e.slot(f"[{len(kinds)} x i64]") for _ in range(3))
     cells = [e.slot(k.llvm) for k in kinds]
     for k, (cell, kind) in enumerate(zip(cells, kinds, strict=True)):

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from runtime.dataclass import dataclass
+from runtime.execute.native.gang import Gang
 from runtime.execute.native.kinds import Unlowered
 
 TRUE, FALSE = "true", "false"
@@ -47,19 +48,29 @@ class Block:
 
 @dataclass(eq=False)
 class Phi:
-    """A value that depends on the way in."""
+    """A value that depends on the way in; of a gang, a vector after the other."""
 
     name: str
     llvm: str
     ways: list[tuple[str, str]] = dataclasses.field(default_factory=list)
+    gang: Gang | None = None
+    vectors: dict[tuple[str, str], tuple[str, ...]] = dataclasses.field(default_factory=dict)  # by way
 
     def text(self) -> str:
         """The phi as LLVM reads it."""
-        if not self.ways:  # the block can't be reached
-            return f"{self.name} = freeze {self.llvm} poison"
-        return f"{self.name} = phi {self.llvm} " + ", ".join(
-            f"[ {value}, %{label} ]" for value, label in self.ways
-        )
+        if self.gang is None:
+            return self._single(self.name, self.llvm, self.ways)
+        ways = [(self.vectors.get(way) or self.gang.constant(self.llvm, way[0]), way[1]) for way in self.ways]
+        lines = []
+        for k, name in enumerate(self.gang.parts[self.name]):
+            each = [(parts[k], label) for parts, label in ways]
+            lines.append(self._single(name, self.gang.wide(self.llvm), each))
+        return "\n  ".join(lines)
+
+    def _single(self, name: str, llvm: str, ways: list[tuple[str, str]]) -> str:
+        if not ways:  # the block can't be reached
+            return f"{name} = freeze {llvm} poison"
+        return f"{name} = phi {llvm} " + ", ".join(f"[ {value}, %{label} ]" for value, label in ways)
 
 
 @dataclass
@@ -92,6 +103,8 @@ class Emitter:
     pending: whether a check has failed that need not be acted on at once.  at_once: whether all are, which
     is quicker where the processor does one thing after the other.  says: what conditions stand for (see
     `narrowing`).  version: changes when memory does.
+    gang: the lanes that all that is written goes through, where it is written for many numbers at a time;
+    `when` and `pending` are then of each lane.
     """
 
     def __init__(self, watch: bool) -> None:
@@ -117,6 +130,7 @@ class Emitter:
         self.along = ""
         self.mask = self.last = ""
         self.helpers: dict[str, str] = {}
+        self.gang: Gang | None = None
         self.stacked = 0  # bytes on the stack that parts of arrays lie in
         self.parameters: list[str] = []  # of the function: types and names
         self.parts: list[str] = []  # functions that do parts of loops, which threads share
@@ -137,19 +151,27 @@ class Emitter:
 
     def op(self, text: str) -> str:
         """A pure instruction; the same text in the same place is written once."""
-        known = self.memo.get(text)
+        key = text if self.gang is None else self.gang.key(self, text)
+        known = self.memo.get(key)
         if known is None:
-            known = self.memo[text] = self.effect(text)
+            known = self.memo[key] = self.effect(text)
         return known
 
     def effect(self, text: str) -> str:
         """An instruction with a result that must be carried out here."""
-        name = self.name()
-        self.line(f"{name} = {text}")
-        return name
+        found = None if self.gang is None else self.gang.effect(self, text)
+        if found is None:
+            found = self.name()
+            self.write(f"{found} = {text}")
+        return found
 
     def line(self, text: str) -> None:
         """An instruction without result."""
+        if self.gang is None or not self.gang.line(self, text):
+            self.write(text)
+
+    def write(self, text: str) -> None:
+        """A line as it stands."""
         self.here.lines.append(text)
 
     def call(self, result: str, function: str, *args: tuple[str, str]) -> str:
@@ -295,22 +317,38 @@ class Emitter:
             self.here.closed = True
             self.here = Block("nowhere", closed=True)
 
-    def phi(self, block: Block, llvm: str) -> Phi:
-        """A new phi of `block`."""
+    def phi(self, block: Block, llvm: str, alike: bool = False) -> Phi:
+        """A new phi of `block`; alike: the same in all lanes of a gang."""
         phi = Phi(self.name(), llvm)
+        if self.gang is not None and not alike:
+            phi.gang = self.gang
+            self.gang.parts[phi.name] = tuple(f"{phi.name}.{k}" for k in range(self.gang.count))
         block.phis.append(phi)
         return phi
+
+    def way(self, phi: Phi, value: str) -> None:
+        """The value of a phi for those who come from here."""
+        way = value, self.here.label
+        if phi.gang is not None and value.startswith("%"):
+            phi.vectors[way] = phi.gang.spread(self, phi.llvm, value)
+        elif self.gang is not None and self.gang.varies(value):
+            raise Unlowered("what differs from lane to lane in place of one number")
+        phi.ways.append(way)
 
     def bail_if(self, condition: str, likely: bool = False) -> None:
         """Leave to the plan where the condition holds."""
         if f"not {condition}" in self.memo:
             return
-        condition = self.both(self.when, condition)
+        alike = self.gang is not None and condition.startswith("%") and not self.gang.varies(condition)
+        if not alike:  # what is the same in all lanes is not carried out lane by lane either
+            condition = self.both(self.when, condition)
         if condition == FALSE or self.here.closed or f"not {condition}" in self.memo:
             return
         self.bails += 1
         if condition != TRUE:
             self.memo[f"not {condition}"] = condition
+        if self.gang is not None:
+            condition = self.gang.any(self, condition)
         if condition == TRUE:
             self.end("br label %bail")
             return
@@ -349,7 +387,7 @@ class Emitter:
 
     def prompt(self) -> bool:
         """Whether checks are acted on where they are made."""
-        return self.at_once and self.when == TRUE and self.lanes == 1
+        return self.at_once and self.when == TRUE and self.lanes == 1 and self.gang is None
 
     def flush(self) -> None:
         """Act on the checks that were put off."""
@@ -357,6 +395,24 @@ class Emitter:
         before, self.when = self.when, TRUE
         self.bail_if(condition)
         self.when = before
+
+    @contextlib.contextmanager
+    def unflagged(self) -> Iterator[None]:
+        """Code whose flags are forgotten."""
+        watching, before = self.watch, ""
+        if watching:
+            self.leaving()
+            before = self.slot("i32")
+            self.line(f"store i32 {self.effect('load i32, ptr %raised')}, ptr {before}")
+        self.watch = False
+        try:
+            yield
+        finally:
+            self.watch = watching
+        if watching and self.reachable():
+            self.declare("declare i32 @autograph_feclearexcept(i32)")
+            self.line(f"call i32 @autograph_feclearexcept(i32 {FLAGS})")
+            self.line(f"store i32 {self.effect(f'load i32, ptr {before}')}, ptr %raised")
 
     def load(self, text: str) -> str:
         """A read of memory: done once between two writes."""

@@ -29,6 +29,19 @@ def watches(graph: Graph) -> bool:
     return False
 
 
+def flags(graph: Graph) -> bool:
+    """Whether an operation on numbers may flag what NumPy warns of; one on Python's floats never does."""
+    if any(_warns(v.type) for v in all_values(graph) if not _is_array(v)):
+        return True
+    for node in walk_nodes(graph):
+        if any(isinstance(x, Const) and _warns(x.type) for x in node.inputs):
+            return True
+        target = node.inputs[0].type if node.op == "setitem" else None
+        if isinstance(target, ArrayType) and target.dtype.kind == "f" and target.dtype.itemsize < 8:
+            return True
+    return False
+
+
 def _warns(t: Type) -> bool:
     if isinstance(t, TupleType):
         return any(map(_warns, t.items))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from runtime.execute.native import ranges
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.kinds import Unlowered
-from runtime.execute.native.values import Num, likely_of, one, span_of
+from runtime.execute.native.values import EXACT, Num, likely_of, one, span_of
 
 RARE = 1 << 53  # hardly a number is larger
 _NAMES = {"add": "add", "sub": "sub", "mul": "mul"}
@@ -40,12 +40,43 @@ def checked(e: Emitter, op: str, x: Num, y: Num) -> Num:
         e.defer_if(limited, likely[1] > RARE)
         wraps = f" n{sign}w" if span else ""
         return one(kind, e.op(f"{_NAMES[op]}{wraps} {llvm} {x.text}, {y.text}"), span=span, likely=likely)
+    many = e.gang is not None and (e.gang.varies(x.text) or e.gang.varies(y.text))
+    if op == "mul" and kind.bits == 64 and many:
+        value_text, over = _small_product(e, sign, x, y)
+    else:
+        value_text, over = _with_overflow(e, sign, op, x, y)
+    e.defer_if(over)
+    return one(kind, value_text, span=span, likely=likely)
+
+
+def _with_overflow(e: Emitter, sign: str, op: str, x: Num, y: Num) -> tuple[str, str]:
+    """The result in as many bits as there are, and whether these are too few."""
+    llvm = x.llvm
     function = f"llvm.{sign}{_NAMES[op]}.with.overflow.{llvm}"
     e.declare(f"declare {{ {llvm}, i1 }} @{function}({llvm}, {llvm})")
     both = e.op(f"call {{ {llvm}, i1 }} @{function}({llvm} {x.text}, {llvm} {y.text})")
-    value_text = e.op(f"extractvalue {{ {llvm}, i1 }} {both}, 0")
-    e.defer_if(e.op(f"extractvalue {{ {llvm}, i1 }} {both}, 1"))
-    return one(kind, value_text, span=span, likely=likely)
+    first, second = (e.op(f"extractvalue {{ {llvm}, i1 }} {both}, {k}") for k in range(2))
+    return first, second
+
+
+def _small_product(e: Emitter, sign: str, x: Num, y: Num) -> tuple[str, str]:
+    """The same of a product in all lanes: no overflow is looked for where all factors have half the bits."""
+    gang = e.gang
+    assert gang is not None
+    large = e.either(*(_beyond(e, sign, v.text, 1 << 31) for v in (x, y)))
+    slow, fast, out = e.block("slow"), e.block("fast"), e.block("multiplied")
+    found, failed = e.phi(out, "i64"), e.phi(out, "i1")
+    e.branch(gang.any(e, large), slow, fast)
+    for block in (fast, slow):
+        e.start(block)
+        with e.scope():
+            plain = e.op(f"mul i64 {x.text}, {y.text}") if block is fast else ""
+            made = (plain, "false") if plain else _with_overflow(e, sign, "mul", x, y)
+            for phi, text in zip((found, failed), made, strict=True):
+                e.way(phi, text)
+            e.jump(out)
+    e.start(out)
+    return found.name, failed.name
 
 
 def beyond(e: Emitter, op: str, x: Num, y: Num) -> tuple[str | None, ranges.Span]:
@@ -100,23 +131,79 @@ def floor_div(e: Emitter, x: Num, y: Num) -> Num:
     a, b = span_of(x), span_of(y)
     span = ranges.divided(a, b) if kind.kind == "i" else None
     if kind.kind == "u" or (a[0] >= 0 and b[0] > 0):
-        return one(kind, e.op(f"udiv {llvm} {x.text}, {d}"), span=span)
+        return one(kind, quotient(e, "u", x, d), span=span)
     if y.const is not None and y.const > 0 and y.const & (y.const - 1) == 0:
         return one(kind, e.op(f"ashr {llvm} {x.text}, {int(y.const).bit_length() - 1}"), span=span)
-    quotient = e.op(f"sdiv {llvm} {x.text}, {d}")
+    whole = quotient(e, "s", x, d)
     down = crossing(e, x, d)
     if e.prompt() and y.const is None:
         with e.seldom(down) as (before, out):
             phi = e.phi(out, llvm)
-            phi.ways = [(quotient, before.label), (e.op(f"add {llvm} {quotient}, -1"), e.here.label)]
+            phi.ways = [(whole, before.label), (e.op(f"add {llvm} {whole}, -1"), e.here.label)]
         return one(kind, phi.name, span=span)
-    return one(kind, e.op(f"add {llvm} {quotient}, {e.op(f'sext i1 {down} to {llvm}')}"), span=span)
+    return one(kind, e.op(f"add {llvm} {whole}, {e.op(f'sext i1 {down} to {llvm}')}"), span=span)
+
+
+def quotient(e: Emitter, sign: str, x: Num, d: str) -> str:
+    """`x / d` without what is behind the point; d is not zero."""
+    if e.gang is None or not (e.gang.varies(x.text) or e.gang.varies(d)):
+        return e.op(f"{sign}div {x.llvm} {x.text}, {d}")
+    return _by_floats(e, sign, x, d)
+
+
+def remainder(e: Emitter, sign: str, x: Num, d: str) -> str:
+    """What is left of x after that, with its sign."""
+    if e.gang is None or not (e.gang.varies(x.text) or e.gang.varies(d)):
+        return e.op(f"{sign}rem {x.llvm} {x.text}, {d}")
+    product = e.op(f"mul {x.llvm} {_by_floats(e, sign, x, d)}, {d}")
+    return e.op(f"sub {x.llvm} {x.text}, {product}")
+
+
+def _by_floats(e: Emitter, sign: str, x: Num, d: str) -> str:
+    """A quotient of vectors, which no processor has an instruction for: that of doubles, cut off, is the same
+    where the integers are exact as doubles, since no quotient of such is so near below a whole number that it
+    would be rounded to it."""
+    llvm, gang = x.llvm, e.gang
+    assert gang is not None
+    if gang.uneven and d.startswith("%"):  # four times as long as one division: it pays in busy lanes only
+        raise Unlowered("a division of integers in a loop that each element leaves when it will")
+
+    def divided() -> str:
+        a, b = (e.op(f"{sign}itofp {llvm} {v} to double") for v in (x.text, d))
+        return e.op(f"fpto{sign}i double {e.op(f'fdiv double {a}, {b}')} to {llvm}")
+
+    if x.scalar.bits <= 32:
+        return divided()
+    text = f"{sign}div {llvm} {x.text}, {d}"
+    key = f"{text} when {e.when}"
+    if key in e.memo:
+        return e.memo[key]
+    slow, fast, out = e.block("slow"), e.block("fast"), e.block("divided")
+    found = e.phi(out, llvm)
+    e.branch(gang.any(e, e.either(*(_beyond(e, sign, v, EXACT) for v in (x.text, d)))), slow, fast)
+    for block, compute in ((fast, divided), (slow, lambda: e.op(text))):
+        e.start(block)
+        with e.scope():
+            e.way(found, compute())
+            e.jump(out)
+    e.start(out)
+    e.memo[key] = found.name
+    return found.name
+
+
+def _beyond(e: Emitter, sign: str, x: str, limit: int) -> str:
+    """Whether an integer of 64 bits is larger than the limit, or smaller than its opposite."""
+    if not x.startswith("%"):
+        return str(abs(int(x)) > limit).lower()
+    if sign == "u":
+        return e.op(f"icmp ugt i64 {x}, {limit}")
+    return e.op(f"icmp ugt i64 {e.op(f'add i64 {x}, {limit}')}, {2 * limit}")
 
 
 def crossing(e: Emitter, x: Num, d: str) -> str:
     """Whether the quotient is not whole and of another sign, so that rounding down goes one further."""
     llvm = x.llvm
-    rest = e.op(f"srem {llvm} {x.text}, {d}")
+    rest = remainder(e, "s", x, d)
     differs = e.op(f"icmp slt {llvm} {e.op(f'xor {llvm} {rest}, {d}')}, 0")
     return e.both(e.op(f"icmp ne {llvm} {rest}, 0"), differs)
 
@@ -131,10 +218,10 @@ def floor_mod(e: Emitter, x: Num, y: Num) -> Num:
     if kind.kind == "i" and span == a and b[0] > a[1] >= a[0] >= 0:
         return x
     if kind.kind == "u" or (a[0] >= 0 and b[0] > 0):
-        return one(kind, e.op(f"urem {llvm} {x.text}, {d}"), span=span)
+        return one(kind, remainder(e, "u", x, d), span=span)
     if y.const is not None and y.const > 0 and y.const & (y.const - 1) == 0:
         return one(kind, e.op(f"and {llvm} {x.text}, {y.const - 1}"), span=span)
-    rest = e.op(f"srem {llvm} {x.text}, {d}")
+    rest = remainder(e, "s", x, d)
     if e.prompt() and y.const is None:
         with e.seldom(crossing(e, x, d)) as (before, out):
             phi = e.phi(out, llvm)

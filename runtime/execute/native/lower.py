@@ -18,13 +18,14 @@ from runtime.execute.native import (
     linear,
     lists,
     loop_vectors,
+    masked,
     merge,
     narrowing,
     ownership,
     plain_nodes,
     shares,
 )
-from runtime.execute.native.emit import FALSE, FLAGS, TRUE, Block, Emitter, Phi
+from runtime.execute.native.emit import FALSE, TRUE, Block, Emitter, Phi
 from runtime.execute.native.facts import gain, often, watches
 from runtime.execute.native.iterables import length
 from runtime.execute.native.kept_axes import keep_axes
@@ -234,6 +235,8 @@ class _Lowering:
 
     def node(self, node: Node, args: list[Val]) -> list[Val] | None:
         """The outputs of a node; None when control never gets past it."""
+        if self.e.gang is not None:
+            return masked.node(self, node, args)
         if node.op == "cond":
             return self.cond(node, args)
         if node.op == "while":
@@ -273,20 +276,8 @@ class _Lowering:
         """A `with np.errstate(all="ignore")`: what is flagged in it is forgotten."""
         if not isinstance(args[0], Static) or args[0].value is not plain_nodes.QUIET:
             raise Unlowered("a with statement")
-        e = self.e
-        watching = e.watch
-        if watching:
-            e.leaving()
-            before = e.slot("i32")
-            e.line(f"store i32 {e.effect('load i32, ptr %raised')}, ptr {before}")
-        e.watch = False
-        made = self.region(node.regions[0], args)
-        e.watch = watching
-        if watching and made is not None:
-            e.declare("declare i32 @autograph_feclearexcept(i32)")
-            e.line(f"call i32 @autograph_feclearexcept(i32 {FLAGS})")
-            e.line(f"store i32 {e.effect(f'load i32, ptr {before}')}, ptr %raised")
-        return made
+        with self.e.unflagged():
+            return self.region(node.regions[0], args)
 
     # ------------------------------------------------------------------ branches
     def cond(self, node: Node, args: list[Val]) -> list[Val] | None:
@@ -396,11 +387,11 @@ class _Lowering:
         if waiting is None:
             self.e.flush()
         else:
-            waiting.ways.append((self.e.pending, self.e.here.label))
+            self.e.way(waiting, self.e.pending)
         if not self.e.reachable():
             return
         for phi, text in zip(phis, texts, strict=True):
-            phi.ways.append((text, self.e.here.label))
+            self.e.way(phi, text)
         self.e.jump(to)
 
     # ------------------------------------------------------------------ loops
@@ -447,11 +438,13 @@ class _Lowering:
         trip: Callable[[list[Val], Block, Block], list[Val] | None],
         ends: bool = False,
         inner: bool = False,
+        alike: int = 0,
     ) -> list[Val]:
         """A loop whose every trip turns the carry into the next one; until the carry's kinds settle.
 
         ends: whether it ends whatever the numbers are, so that a failed check can wait until it has.
         inner: whether it is left at its head only and has no loop inside.
+        alike: how many numbers, the first ones, are the same in all lanes of a gang.
         """
         e = self.e
         shapes = list(map(merge.opened, first))
@@ -462,7 +455,8 @@ class _Lowering:
         for _ in range(8):
             mark = e.mark()
             head, out = e.block("head"), e.block("out")
-            phis = [e.phi(head, llvm) for t in shapes for llvm in merge.types_of(t)]
+            holes = [llvm for t in shapes for llvm in merge.types_of(t)]
+            phis = [e.phi(head, llvm, k < alike) for k, llvm in enumerate(holes)]
             waiting = e.phi(head, "i1") if ends else None
             self.close(shapes, first, phis, head, waiting)
             e.start(head)
@@ -514,6 +508,9 @@ class _Lowering:
 
     def for_loop(self, node: Node, args: list[Val]) -> list[Val]:
         """A loop over a range, an array, or several side by side."""
+        together = masked.elements(self, node, args)
+        if together is not None:
+            return together
         e, source = self.e, args[0]
         count, tested = node.attr("carries"), node.attr("tested", False)
         captures = args[1 + count :]

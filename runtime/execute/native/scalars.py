@@ -284,7 +284,7 @@ def _to_python(e: Emitter, x: Num, cls: type) -> Num:
 
 def truncated(e: Emitter, x: Num) -> str:
     """A float's integer part in 64 bits; leaves to the plan what does not fit, and NaN."""
-    if e.lanes == 1:  # the instruction gives the least integer for those
+    if e.lanes == 1 and e.gang is None:  # the instruction gives the least integer for those
         t, lanes, name = (("double", 2, "sse2.cvttsd2si64"), ("float", 4, "sse.cvttss2si64"))[
             x.llvm == "float"
         ]

@@ -13,8 +13,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from runtime.execute.native.emit import FLAGS, Emitter
+from runtime.execute.native.gang import Gang
 from runtime.execute.native.kinds import Scalar
 from runtime.execute.native.state import State
+
+HARMLESS = {"arctanh": "0.5"}  # where a function flags nothing, if not at 1
 
 
 class _UFunc(ctypes.Structure):
@@ -76,6 +79,23 @@ def call_on_lanes(
     call_loop(state, ufunc, kinds, found, operands, str(e.lanes))
     e.version = version  # only cells of its own were written
     return e.effect(f"load {e.wide(kinds[-1].llvm)}, ptr {cells[-1]}, align 8")
+
+
+def call_on_gang(
+    state: State, gang: Gang, ufunc: np.ufunc, kinds: Sequence[Scalar], found: tuple[int, int],
+    xs: Sequence[str],
+) -> str:  # fmt: skip
+    """A loop on the elements of a gang; those that don't count are such that no flag is raised."""
+    e, made = state.e, []
+    if gang.varies(e.when):
+        calm = HARMLESS.get(ufunc.__name__, "1.0")
+        xs = [e.select(e.when, kind.llvm, x, calm) for x, kind in zip(xs, kinds, strict=False)]
+    spread = [gang.spread(e, kind.llvm, x) for x, kind in zip(xs, kinds, strict=False)]
+    e.gang, e.lanes = None, gang.lanes
+    for k in range(gang.count):
+        made.append(call_on_lanes(state, ufunc, kinds, found, [parts[k] for parts in spread]))
+    e.gang, e.lanes = gang, 1
+    return gang.joined(e, made)
 
 
 def caller(e: Emitter, count: int) -> str:

@@ -147,6 +147,11 @@ class Zip:
 
 
 @dataclass(frozen=True)
+class Elements(Zip):
+    """What `vectorize` goes over: no trip of the loop needs anything of another one."""
+
+
+@dataclass(frozen=True)
 class Listed:
     """The elements of an array with one axis as Python numbers."""
 

@@ -1,0 +1,251 @@
+"""Many numbers at a time: instructions on one number as the same instructions on vectors, text to text.
+
+In: instructions as they are written for one number.  Out: for those that work on a number which differs from
+lane to lane, an instruction for each vector of the gang.  What always holds: every lane gets the bits that
+its number alone would give; what has no form on vectors raises Unlowered; in lanes that don't count nothing
+raises a flag, where flags matter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from runtime.execute.native.kinds import Unlowered
+
+PAIR = "<2 x float>"  # has no register class of its own, so assembly takes it as a double
+_TYPE, _WORD = r"(double|float|i\d+)", r"([^\s,()]+)"
+_BINARY = "fadd|fsub|fmul|fdiv|frem|add|sub|mul|sdiv|udiv|srem|urem|shl|lshr|ashr|and|or|xor"
+_CASTS = "sitofp|uitofp|fptosi|fptoui|sext|zext|trunc|fpext|fptrunc|bitcast"
+_FLAGGED = ("fadd ", "fsub ", "fmul ", "fdiv ", "frem ", "fptrunc ", "fptosi ")
+_FLAGGED_CALLS = ("@llvm.sqrt.", "@llvm.fptosi.")
+_ORDERED = ("fcmp ol", "fcmp og")
+_NAME = re.compile(r"%[\w.]+")
+_SUFFIX = re.compile(r"\.([fi]\d+)(?=[.(])")
+_ARGUMENT = re.compile(rf"{_TYPE} {_WORD}")
+_PLAIN = re.compile(rf"({_BINARY}|[if]cmp \w+)(?: nuw| nsw)* {_TYPE} {_WORD}, {_WORD}")
+_CAST = re.compile(rf"({_CASTS}) {_TYPE} {_WORD} to {_TYPE}")
+_SINGLE = re.compile(rf"(fneg|freeze) {_TYPE} {_WORD}")
+_SELECT = re.compile(rf"select i1 {_WORD}, {_TYPE} {_WORD}, {_TYPE} {_WORD}")
+_CALL = re.compile(rf"call ({_TYPE}|\{{ {_TYPE}, i1 \}}) (@llvm\.[\w.]+)\((.*)\)")
+_PICKED = re.compile(rf"extractvalue \{{ {_TYPE}, i1 \}} {_WORD}, (\d)")
+_OPAQUE = re.compile(rf'call {_TYPE} asm "", "=x,0"\({_TYPE} {_WORD}\)')
+_KEPT = re.compile(rf'call void asm sideeffect "", "x"\({_TYPE} {_WORD}\)(.*)')
+
+Operands = list[tuple[str, str]]  # the type of each, and its text
+Build = Callable[[Sequence[str]], str]
+
+
+class Writer(Protocol):
+    """What a gang needs of an emitter."""
+
+    when: str
+
+    def name(self) -> str:
+        """A fresh name."""
+
+    def op(self, text: str) -> str:
+        """A pure instruction."""
+
+    def write(self, text: str) -> None:
+        """A line as it stands."""
+
+    def declare(self, text: str) -> None:
+        """A declaration of the module."""
+
+
+class Gang:
+    """The lanes that go through the same instructions together.
+
+    lanes: how many a vector has.  count: vectors side by side, whose instructions do not wait for each other.
+    quiet: whether flags don't matter.  long: whether the registers are those of AVX-512.
+    parts: the vectors of each number that differs from lane to lane; its name is not a name of LLVM's.
+    work: what is known of the loop that it goes through.  uneven: whether code is written for a loop that
+    some lanes leave long before others.
+    """
+
+    def __init__(self, lanes: int, count: int, quiet: bool, long: bool) -> None:
+        self.lanes, self.count, self.quiet = lanes, count, quiet
+        self.place = "v" if long else "x"
+        self.parts: dict[str, tuple[str, ...]] = {}
+        self.work: Any = None
+        self.uneven = False
+
+    def varies(self, text: str) -> bool:
+        """Whether a number differs from lane to lane."""
+        return text in self.parts
+
+    def wide(self, llvm: str) -> str:
+        """The type of one vector."""
+        return f"<{self.lanes} x {llvm}>"
+
+    def joined(self, e: Writer, parts: Sequence[str]) -> str:
+        """The number that these vectors are."""
+        name = e.name()
+        self.parts[name] = tuple(parts)
+        return name
+
+    # ------------------------------------------------------------------ instructions
+    def effect(self, e: Writer, text: str) -> str | None:
+        """The result of an instruction in all lanes; None for one on numbers that are the same in all."""
+        if (opaque := _OPAQUE.fullmatch(text)) and self.varies(opaque[3]):
+            return self.joined(e, [self._opaque(e, self.wide(opaque[1]), x) for x in self.parts[opaque[3]]])
+        form = self._form(text)
+        if form is None:
+            self._refuse(text)
+            return None
+        operands, build = form
+        guarded = self._guarded(e, text)
+        if not guarded and not any(self.varies(x) for _, x in operands):
+            return None
+        if guarded:  # 1 is a number that no operation flags
+            operands = [(t, self._harmless(e, t, x)) for t, x in operands]
+        self._declare(e, text)
+        name = e.name()
+        spread = [self.spread(e, t, x) for t, x in operands]
+        for k in range(self.count):
+            e.write(f"{name}.{k} = {build([s[k] for s in spread])}")
+        self.parts[name] = tuple(f"{name}.{k}" for k in range(self.count))
+        return name
+
+    def key(self, e: Writer, text: str) -> str:
+        """Where the same instruction gives the same: not where other lanes count."""
+        return f"{text} when {e.when}" if self._guarded(e, text) else text
+
+    def _guarded(self, e: Writer, text: str) -> bool:
+        """Whether an instruction must not see the numbers of lanes that don't count."""
+        return not self.quiet and self.varies(e.when) and _flagged(text)
+
+    def line(self, e: Writer, text: str) -> bool:
+        """An instruction without result, in all lanes; False for one on numbers that are the same in all."""
+        found = _KEPT.fullmatch(text)
+        if found is None or not self.varies(found[2]):
+            self._refuse(text)
+            return False
+        wide = self.wide(found[1])
+        for part in self.parts[found[2]]:
+            held = part if wide != PAIR else e.op(f"bitcast {PAIR} {part} to double")
+            t = wide if wide != PAIR else "double"
+            e.write(f'call void asm sideeffect "", "{self.place}"({t} {held}){found[3]}')
+        return True
+
+    def _opaque(self, e: Writer, wide: str, part: str) -> str:
+        """A vector, kept from LLVM's constant folding."""
+        if wide == PAIR:
+            whole = self._opaque(e, "double", e.op(f"bitcast {PAIR} {part} to double"))
+            return e.op(f"bitcast double {whole} to {PAIR}")
+        return e.op(f'call {wide} asm "", "={self.place},0"({wide} {part})')
+
+    def _refuse(self, text: str) -> None:
+        if any(map(self.varies, _NAME.findall(text))):
+            raise Unlowered(f"an instruction that has no form on vectors: {text.split()[0]}")
+
+    def _harmless(self, e: Writer, llvm: str, x: str) -> str:
+        """The operand, or 1 in lanes that don't count."""
+        unit = "1.0" if llvm in ("double", "float") else "1"
+        return e.op(f"select i1 {e.when}, {llvm} {x}, {llvm} {unit}")
+
+    def spread(self, e: Writer, llvm: str, x: str) -> tuple[str, ...]:
+        """A number as vectors: those that it is, or one with the same in all lanes."""
+        if x in self.parts:
+            return self.parts[x]
+        if not x.startswith("%"):
+            return self.constant(llvm, x)
+        wide = self.wide(llvm)
+        first = e.op(f"insertelement {wide} poison, {llvm} {x}, i32 0")
+        mask = f"<{self.lanes} x i32> zeroinitializer"
+        return (e.op(f"shufflevector {wide} {first}, {wide} poison, {mask}"),) * self.count
+
+    def constant(self, llvm: str, x: str) -> tuple[str, ...]:
+        """The vectors of a constant."""
+        return (f"splat ({llvm} {x})",) * self.count
+
+    def any(self, e: Writer, test: str) -> str:
+        """Whether a test holds in any lane."""
+        if test not in self.parts:
+            return test
+        wide, (found, *others) = self.wide("i1"), self.parts[test]
+        for part in others:
+            found = e.op(f"or {wide} {found}, {part}")
+        function = f"llvm.vector.reduce.or.v{self.lanes}i1"
+        e.declare(f"declare i1 @{function}({wide})")
+        return e.op(f"call i1 @{function}({wide} {found})")
+
+    # ------------------------------------------------------------------ their forms
+    def _form(self, text: str) -> tuple[Operands, Build] | None:
+        """The operands of an instruction, and its text on vectors of them."""
+        wide = self.wide
+        if found := _PLAIN.fullmatch(text):
+            how, t, a, b = found.groups()
+            if how.startswith(_ORDERED):
+                return [(t, a), (t, b)], lambda x: self._compared(how[5:], t, x)
+            return [(t, a), (t, b)], lambda x: f"{how} {wide(t)} {x[0]}, {x[1]}"
+        if found := _SELECT.fullmatch(text):
+            c, t, a, _, b = found.groups()
+            return (
+                [("i1", c), (t, a), (t, b)],
+                lambda x: f"select {wide('i1')} {x[0]}, {wide(t)} {x[1]}, {wide(t)} {x[2]}",
+            )
+        if found := _CAST.fullmatch(text):
+            how, t, a, to = found.groups()
+            return [(t, a)], lambda x: f"{how} {wide(t)} {x[0]} to {wide(to)}"
+        if found := _SINGLE.fullmatch(text):
+            how, t, a = found.groups()
+            return [(t, a)], lambda x: f"{how} {wide(t)} {x[0]}"
+        if found := _PICKED.fullmatch(text):
+            t, a, k = found.groups()
+            return [("", a)], lambda x: f"extractvalue {self._pair(t)} {x[0]}, {k}"
+        if found := _CALL.fullmatch(text):
+            return self._called(found)
+        return None
+
+    def _pair(self, llvm: str) -> str:
+        return f"{{ {self.wide(llvm)}, {self.wide('i1')} }}"
+
+    def _compared(self, how: str, llvm: str, x: Sequence[str]) -> str:
+        """A comparison that raises no flag for NaN, as those of single numbers don't."""
+        t = self.wide(llvm)
+        if self.quiet:
+            return f"fcmp {how} {t} {x[0]}, {x[1]}"
+        told = f'metadata !"{how}", metadata !"fpexcept.ignore"'
+        return f"call {self.wide('i1')} @{self._comparison(llvm)}({t} {x[0]}, {t} {x[1]}, {told})"
+
+    def _comparison(self, llvm: str) -> str:
+        return f"llvm.experimental.constrained.fcmp.v{self.lanes}{'f64' if llvm == 'double' else 'f32'}"
+
+    def _called(self, found: re.Match[str]) -> tuple[Operands, Build] | None:
+        operands = [(a[1], a[2]) for a in _ARGUMENT.finditer(found[5])]
+        if len(operands) != found[5].count(",") + 1:
+            return None
+        result, function = self._callee(found)
+
+        def build(x: Sequence[str]) -> str:
+            pairs = zip(operands, x, strict=True)
+            return (
+                f"call {result} {function}({', '.join(f'{self.wide(t)} {text}' for (t, _), text in pairs)})"
+            )
+
+        return operands, build
+
+    def _callee(self, found: re.Match[str]) -> tuple[str, str]:
+        """The type of the result of a function of LLVM's on vectors, and its name."""
+        result = self._pair(found[3]) if found[1].startswith("{") else self.wide(found[1])
+        return result, _SUFFIX.sub(rf".v{self.lanes}\1", found[4] + "(")[:-1]
+
+    def _declare(self, e: Writer, text: str) -> None:
+        """Declare the function of LLVM's that does an instruction on vectors, where it is one."""
+        if found := _CALL.fullmatch(text):
+            result, function = self._callee(found)
+            types = ", ".join(self.wide(a[1]) for a in _ARGUMENT.finditer(found[5]))
+            e.declare(f"declare {result} {function}({types})")
+        elif not self.quiet and (found := _PLAIN.fullmatch(text)) and text.startswith(_ORDERED):
+            t = self.wide(found[2])
+            e.declare(
+                f"declare {self.wide('i1')} @{self._comparison(found[2])}({t}, {t}, metadata, metadata)"
+            )
+
+
+def _flagged(text: str) -> bool:
+    """Whether an instruction may raise one of the processor's flags."""
+    return text.startswith(_FLAGGED) or any(call in text for call in _FLAGGED_CALLS)

@@ -1,0 +1,377 @@
+"""Functions of elements with loops and branches, on vectors under masks: what each element gives alone."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autograph as ag
+from runtime.config import settings
+from runtime.execute.native import masked
+from runtime.execute.native.executor import unavailable
+from runtime.vectorizing import vectorize as one_by_one
+from tests.execute.native.harness import seen
+
+pytestmark = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
+WIDTHS = [w for w in (16, 32, 64) if w <= masked.vector_bytes()]
+LENGTHS = (1, 3, 8, 15, 17, 31, 33, 40)
+
+
+def counted(a: Any) -> Any:
+    n = 0
+    while a > 1:
+        a = a // 2 if a % 2 == 0 else 3 * a + 1
+        n += 1
+    return n
+
+
+def escape(a: Any, b: Any) -> Any:
+    x = y = 0.0
+    k = 0
+    while k < 50:
+        x, y = x * x - y * y + a, 2.0 * x * y + b
+        if x * x + y * y > 4.0:
+            break
+        k += 1
+    return k
+
+
+def root(a: Any) -> Any:
+    guess = a
+    for _ in range(60):
+        following = 0.5 * (guess + a / guess)
+        if abs(following - guess) < 1e-9:
+            return following
+        guess = following
+    return -1.0
+
+
+def nested(a: Any, b: Any) -> Any:
+    total = 0.0
+    i = 0
+    while i < 5:
+        j = 0
+        while j < i and total < 40:
+            total += a * j - b
+            if total < -30:
+                return total
+            j += 1
+        i += 1
+        if a > 2 and i == 3:
+            continue
+        total = total - 1 if total > b else total + 0.5
+    return total
+
+
+def varying_range(a: Any) -> Any:
+    s = 0
+    for k in range(a % 7):
+        for m in range(k, 3 * k, 2):
+            if m == a % 5:
+                break
+            s += m
+    return s
+
+
+def divisors(a: Any, b: Any) -> Any:
+    while b != 0:
+        a, b = b, a % b
+    return a // 3
+
+
+def digits(a: Any, b: Any) -> Any:
+    s = 0
+    for _ in range(5):
+        s = s * 2 + a % (b + 1)
+        a = a // (b + 1) - 3
+    return s
+
+
+def is_prime(a: Any) -> Any:
+    if a < 2:
+        return False
+    d = 2
+    while d * d <= a:
+        if a % d == 0:
+            return False
+        d += 1
+    return True
+
+
+def two_kinds(a: Any) -> Any:
+    if a > 1:
+        return a * 0.5
+    return 0
+
+
+def sometimes_named(a: Any) -> Any:
+    if a > 0:
+        z = a * 2
+    while a > 3:
+        z = a
+        a -= 1
+    return z
+
+
+def reciprocal(a: Any) -> Any:
+    return 1 / a if a > 0 else -1.0
+
+
+def lowest(a: Any) -> Any:
+    k = 0
+    while a > 1e-3 and k < 300:
+        a = a * 0.5
+        k += 1
+    return a, k, a > 0
+
+
+def ufuncs(a: Any) -> Any:
+    if a > 0:
+        return np.log(a) + np.sqrt(a)
+    return np.floor(a)
+
+
+def doubled_until(a: Any) -> Any:
+    while a < 1e30:
+        a = a * a + 2
+    return a
+
+
+def shifts(a: Any) -> Any:
+    bits = 0
+    while a > 0:
+        bits += a & 1
+        a >>= 1
+    return bits
+
+
+def rounded(a: Any) -> Any:
+    return int(a * 3) if a < 5 else math.floor(a) + math.sqrt(a)
+
+
+def table_sum(a: Any, table: Any) -> Any:
+    s = 0.0
+    for t in table:
+        if t > a:
+            s += t * a
+    return s
+
+
+F, G = np.linspace(-3.0, 7.0, 40), np.sin(np.arange(40.0)) * 4
+I, J = np.arange(40), np.arange(40)[::-1] * 7 % 31
+TABLE: list[tuple[Callable[..., Any], tuple[np.ndarray[Any, Any], ...]]] = [
+    (counted, (I,)),
+    (counted, (I.astype(np.int32),)),
+    (escape, (F / 4, G / 4)),
+    (root, (F + 3.5,)),
+    (root, ((F + 3.5).astype(np.float32),)),
+    (nested, (F, G)),
+    (nested, (F.astype(np.float32), G.astype(np.float32))),
+    (nested, (I, J)),
+    (varying_range, (I,)),
+    (digits, (I, J)),
+    (digits, (I.astype(np.uint8), J.astype(np.uint8))),
+    (digits, (I.astype(np.int64) * 2**52, J + 2**54)),
+    (digits, (I.astype(np.int32) - 20, J.astype(np.int32))),
+    (two_kinds, (I,)),
+    (two_kinds, (F,)),
+    (reciprocal, (F,)),
+    (reciprocal, (F.astype(np.float32),)),
+    (lowest, (F,)),
+    (lowest, (F.astype(np.float32),)),
+    (ufuncs, (F + 0.01,)),
+    (ufuncs, (F.astype(np.float32),)),
+    (doubled_until, (F,)),
+    (shifts, (J,)),
+    (shifts, (J.astype(np.int16),)),
+    (rounded, (F,)),
+]
+
+
+@pytest.fixture(params=WIDTHS)
+def width(request: Any, monkeypatch: Any) -> int:
+    """How long vectors are."""
+    monkeypatch.setattr(masked, "vector_bytes", lambda: request.param)
+    return int(request.param)
+
+
+def compared(
+    f: Callable[..., Any], calls: list[tuple[Any, ...]], excluded: tuple[int, ...] = (), **errors: Any
+) -> bool:
+    """Fail if elements differ from what they give one by one; whether they were worked on under masks."""
+    with settings.override(compile="now", cache_dir="off"):
+        alone, together = one_by_one(f, excluded=excluded), ag.vectorize(f, excluded=excluded)
+        for args in calls:
+            wanted, found = seen(alone, args, **errors), seen(together, args, **errors)
+            assert found == wanted, f"{f.__name__}{args}:\nvectors {found}\nalone {wanted}"
+        assert together._compiled is not None
+        concrete = together._compiled.traces[-1].concrete
+        assert "LLVM" not in concrete.not_native, concrete.not_native
+        return "llvm.masked.store" in (concrete.native_ir or "")
+
+
+@pytest.mark.parametrize("f,args", TABLE, ids=lambda x: getattr(x, "__name__", None))
+def test_each_element_gets_what_it_gets_alone(
+    f: Callable[..., Any], args: tuple[Any, ...], width: int
+) -> None:
+    calls = [tuple(x[:n] for x in args) for n in LENGTHS]
+    calls += [tuple(np.repeat(x, 2)[::2] for x in args), tuple(x[::-1] for x in args)]
+    calls += [(args[0], *(x[:1] for x in args[1:])), tuple(x.reshape(5, 8).T for x in args)]
+    assert compared(f, calls)
+
+
+def test_tables_are_read_and_ranges_are_shared(width: int) -> None:
+    assert compared(table_sum, [(F[:n], G) for n in LENGTHS], excluded=(1,))
+
+
+FAILING: list[tuple[Callable[..., Any], Any]] = [
+    (reciprocal, np.array([1.0, -1.0, 0.0, 2.0])),
+    (lambda a: 1 / a if a > -1 else 0.0, np.array([1.0, -1.0, 0.0, 2.0])),
+    (lambda a: 7 // a, np.arange(5)),
+    (lambda a: 7 % a if a != 3 else 0, np.arange(5)),
+    (lambda a: a * a * a * a, np.array([1, 2, 2**20, 3])),
+    (lambda a: a * a, np.array([1, 2, 100, 3], np.int8)),
+    (lambda a: a * a, np.array([1, 2, 1e30, 3], np.float32)),
+    (lambda a: 1 / a, np.array([1, 2, 0, 3], np.float32)),
+    (lambda a: np.log(a), np.array([1, 2, -1, 3], np.float32)),
+    (lambda a: a - a, np.array([1, 2, np.inf, 3], np.float32)),
+    (sometimes_named, np.array([1, -1, 5])),
+    (sometimes_named, np.array([1, 2, 5])),
+]
+
+
+@pytest.mark.parametrize("f,x", FAILING)
+@pytest.mark.parametrize("errors", [{}, {"all": "raise"}, {"all": "ignore"}], ids=str)
+def test_errors_and_warnings_are_those_of_the_elements(
+    f: Callable[..., Any], x: Any, errors: dict[str, str], width: int
+) -> None:
+    compared(f, [(x,), (np.tile(x, 9),), (x[:1],)], **errors)
+
+
+def quiet(a: Any) -> Any:
+    return a / (a - 1) if a != 1 else a * 0
+
+
+def big(a: Any) -> Any:
+    k = 0
+    while k < a and a < 30:
+        k += 1
+    return a * 1e38 if k > 3 else a
+
+
+@pytest.mark.parametrize("f", [quiet, big])
+def test_lanes_that_do_not_count_flag_nothing(f: Callable[..., Any], width: int) -> None:
+    x = np.array([1, 2, 3, 1, 0, 2] * 7, np.float32)
+    with settings.override(compile="now", cache_dir="off"):
+        v = ag.vectorize(f)
+        v(x)
+        assert v._compiled is not None
+        assert v._compiled.traces[-1].concrete.native.bails == 0
+
+
+def test_what_has_no_form_on_vectors_goes_one_by_one(width: int) -> None:
+    def by_library(a: Any) -> Any:
+        k = 0
+        while a > 1:
+            a = math.log(a)
+            k += 1
+        return k
+
+    assert not compared(by_library, [(F + 5,)])
+    assert not compared(divisors, [(I, J), (I.astype(np.uint8), J.astype(np.uint8))])
+    assert not compared(is_prime, [(I,)])
+
+
+# ------------------------------------------------------------------------------------ random programs
+class Maker:
+    """Writes functions of two numbers."""
+
+    def __init__(self, seed: int) -> None:
+        self.pick, self.loops = random.Random(seed), 0
+
+    def number(self, depth: int) -> str:
+        pick = self.pick
+        if depth <= 0 or pick.random() < 0.15:
+            return pick.choice(
+                ["a", "b", "u", "v", "w", str(pick.randint(-3, 9)), f"{pick.uniform(-3, 3):.2f}"]
+            )
+        a, b, how = self.number(depth - 1), self.number(depth - 1), pick.choice(["/", "//", "%"])
+        return pick.choice([
+            f"({a} + {b})", f"({a} - {b})", f"({a} * {b})", f"({a} + {b})", f"({a} * {b})",
+            f"({a} {how} {pick.choice(['2', '7', '2.5', '-3', f'(1.5 + abs({b}))'])})",
+            f"({a} {how} {b})" if pick.random() < 0.2 else f"abs({a})",
+            f"({a} if {self.test(depth - 1)} else {b})", f"-{a}", f"max({a}, {b})", f"float({a})",
+            f"np.{pick.choice(['sqrt', 'exp', 'floor', 'sin'])}(float({a}))",
+        ])  # fmt: skip
+
+    def test(self, depth: int) -> str:
+        pick = self.pick
+        if depth > 0 and pick.random() < 0.3:
+            return f"({self.test(depth - 1)} {pick.choice(['and', 'or', 'and not'])} {self.test(depth - 1)})"
+        how = pick.choice(["<", ">", "<=", ">=", "==", "!="])
+        return f"{self.number(depth - 1)} {how} {self.number(depth - 1)}"
+
+    def block(self, pad: str, depth: int, loop: bool) -> list[str]:
+        pick, out = self.pick, []
+        for _ in range(pick.randint(1, 3)):
+            kind = pick.random()
+            if kind < 0.45 or depth == 0:
+                out.append(f"{pad}{pick.choice('uvw')} = ({self.number(2)}) % 97")
+            elif kind < 0.65:
+                out += [f"{pad}if {self.test(2)}:", *self.block(f"{pad}    ", depth - 1, loop)]
+                out += [f"{pad}else:", *self.block(f"{pad}    ", depth - 1, loop)]
+            elif kind < 0.85:
+                self.loops += 1
+                k = f"k{self.loops}"
+                if pick.random() < 0.7:
+                    out += [
+                        f"{pad}{k} = 0",
+                        f"{pad}while {k} < {pick.choice(['12', 'abs(a) % 9'])} and {self.test(1)}:",
+                    ]
+                    out.append(f"{pad}    {k} += 1")
+                else:
+                    out.append(
+                        f"{pad}for {k} in range({pick.choice(['20', '30, 2, -3', 'int(abs(a)) % 7'])}):"
+                    )
+                out += self.block(f"{pad}    ", depth - 1, True)
+            else:
+                leave = pick.choice(["break", "continue"]) if loop else f"return {self.number(1)}"
+                out += [f"{pad}if {self.test(1)}:", f"{pad}    {leave}"]
+        return out
+
+    def program(self) -> str:
+        lines = [
+            "import numpy as np",
+            "",
+            "",
+            "def f(a, b):",
+            "    u, v, w = a, b, 0",
+            *self.block("    ", 2, False),
+        ]
+        return "\n".join([*lines, f"    return {self.pick.choice(['u', 'w', 'u + v', '(u, v)'])}", ""])
+
+
+DTYPES = (np.int64, np.float64, np.float64, np.float32, np.int32, np.int8, np.uint8, np.bool_, np.uint64)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_random_programs(seed: int, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(masked, "vector_bytes", lambda: WIDTHS[seed % len(WIDTHS)])
+    source = Maker(seed).program()
+    path = tmp_path / f"masked_program_{seed}.py"
+    path.write_text(source)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    draw, pick = np.random.default_rng(seed), random.Random(seed)
+    n = pick.choice(LENGTHS)
+    args = [(draw.normal(size=n) * 9).astype(pick.choice(DTYPES[:-1])) for _ in range(2)]
+    compared(module.f, [tuple(args), (args[1][::-1], args[0]), (np.repeat(args[0], 2)[::2], args[1][:1])])
