@@ -116,9 +116,7 @@ class Batched:
         if name not in ANSWERS:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         if isinstance(self.function, Inside):
-            raise AttributeError(
-                f"{self!r} has no {name}: it runs as plain Python, without source"
-            )
+            raise AttributeError(f"{self!r} has no {name}: it runs as plain Python, without source")
         return getattr(self.function, name)
 
     def __getstate__(self) -> dict[str, Any]:

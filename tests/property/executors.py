@@ -103,6 +103,7 @@ def unlike(wanted: Seen, found: Seen, who: str, warned: bool = True) -> str | No
 @functools.cache
 def _plain_machine() -> Any:
     binding = llvm_load._binding()
+    binding.set_option("", "-fast-isel=false")  # it ends the process over vectors of sums with overflow flags
     return binding.Target.from_triple(llvm_load.TRIPLE).create_target_machine(
         cpu=binding.get_host_cpu_name(), features=binding.get_host_cpu_features().flatten(),
         opt=0, reloc="pic", codemodel="small",

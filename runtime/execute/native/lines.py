@@ -487,7 +487,8 @@ class Looped:
         if not x.dims or x.dims[-1] == "1":
             value = x.element([*own, "0"] if x.dims else [])
             untagged(e, lambda: put_at(e, room.array(e), ["0"], value))
-            return room.at, "0"
+            # of an array with one element, too, NumPy gives the size: a step of 0 says that it is a number
+            return room.at, str(room.kind.dtype.itemsize) if self.row and x.dims else "0"
 
         def body(i: str) -> None:
             value = x.element([*own, i])

@@ -111,7 +111,7 @@ class _Loop:
         """The types of what is read, written, carried, or computed as floats."""
         found = [m[1] for m in (_LOAD.search(x) or _STORE.match(x) for x in self.text) if m and m[1] in SIZES]
         found += [p.llvm for p in self.head.phis[1:] if p.name not in self.uniform and p.llvm in SIZES]
-        return [*found, *("double" for x in self.text if "double" in x)]
+        return [*found, *(t for t in ("double", "float") for x in self.text if re.search(rf"\b{t}\b", x))]
 
     # ------------------------------------------------------------------ names
     def outer(self, x: str) -> bool:

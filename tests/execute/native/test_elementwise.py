@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import pathlib
 import random
 from typing import Any
@@ -162,6 +163,19 @@ def test_lines_read_backwards() -> None:
 def test_stencils() -> None:
     grid, steps = RNG.random((9, 12)), np.int64(20)
     both(stencil, [(grid, steps), (RNG.random((2, 2)), steps), (grid.T, steps)])
+
+
+def test_clip_between_equal_zeros() -> None:
+    """Which zero it is depends on whether the bounds are arrays: for arrays of one element, too."""
+
+    def clipped(x, low, high):  # type: ignore[no-untyped-def]
+        return np.clip(x, low, high)
+
+    zeros = (0.0, -0.0)
+    for shape in ((1,), (1, 1), (3,), (2, 1)):
+        arrays = [[np.full(shape, value) for value in zeros]] * 3
+        both(clipped, list(itertools.product(*arrays)))
+        both(clipped, list(itertools.product(arrays[0], zeros, zeros)))
 
 
 PICKED = (

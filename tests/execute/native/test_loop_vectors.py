@@ -221,3 +221,16 @@ def check_random(seed: int) -> None:
                 n,
             )
             assert seen(converted, args, all="ignore") == seen(space["f"], args, all="ignore"), text
+
+
+def compared(x, y):  # type: ignore[no-untyped-def]
+    for i in range(len(x)):
+        y[i] = x[i] * np.float32(0.5) > np.float32(3.0)
+    return y
+
+
+@pytest.mark.parametrize("small", ["i1", "i2", "u2"])
+def test_floats_between_small_integers(small: str) -> None:
+    """As many trips at once as there is room for the floats, which no element that is read or written is."""
+    x = np.arange(100).astype(small)
+    both(compared, [(x, np.zeros(100, bool)), (x[::-1].copy(), np.zeros(100, np.int8))])
