@@ -20,16 +20,20 @@ from autograph.passes.opaque import is_generator
 from autograph.passes.walk import functions, suites
 from autograph.template import Opaque, assign, branch, clone, constant, function, load, locate, tuple_of
 from autograph.trees import children, walk
+from runtime.computed import computed
 
+# What `reason` may have to say something of.
+DOUBTFUL = frozenset("Try TryStar TypeAlias comprehension FunctionDef AsyncFunctionDef Lambda".split())
 KINDS: dict[type, str] = {gast.Return: "return", gast.Break: "break", gast.Continue: "continue"}
 
 
 def islands(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
     """Make islands of what can't be converted, in every function of the tree."""
     capturing = capturing_comprehensions(root, work)
+    doubtful = any(type(node).__name__ in DOUBTFUL for node in walk(root) if node is not root)
     for inner in list(functions(root)):
         if not is_generator(inner):
-            maker = _Islands(work, inner, capturing)
+            maker = _Islands(work, inner, capturing, doubtful)
             inner.body = maker.suite(inner.body, 1)
     return root
 
@@ -64,12 +68,17 @@ def reason(node: Any) -> str:
 
 
 class _Islands:
-    """Works on the suites of one function."""
+    """Works on the suites of one function.  doubtful: whether there is anything that may have to stay."""
 
-    def __init__(self, work: Work, owner: gast.FunctionDef, capturing: set[gast.AST]) -> None:
-        self.work, self.capturing = work, capturing
-        self.declared = {
-            kind: {name for node in own_nodes(owner.body) if isinstance(node, kind) for name in node.names}
+    def __init__(self, work: Work, owner: gast.FunctionDef, capturing: set[gast.AST], doubtful: bool) -> None:
+        self.work, self.owner, self.capturing, self.doubtful = work, owner, capturing, doubtful
+
+    @computed
+    def declared(self) -> dict[type, set[str]]:
+        """The names that the function declares global or nonlocal."""
+        every = own_nodes(self.owner.body)
+        return {
+            kind: {name for node in every if isinstance(node, kind) for name in node.names}
             for kind in (gast.Global, gast.Nonlocal)
         }
 
@@ -93,6 +102,8 @@ class _Islands:
 
     def why(self, stmt: Any) -> str:
         """Why the statement itself must stay as it is, whatever its suites hold."""
+        if not self.doubtful:
+            return ""
         found = reason(stmt)
         inner = {id(part) for node, field in suites(stmt) for part in getattr(node, field)}
         todo = [] if isinstance(stmt, (*FUNCTIONS, gast.ClassDef)) else children(stmt)
