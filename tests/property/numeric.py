@@ -22,6 +22,7 @@ from runtime.types import (
     WEAK_INT,
     ArrayType,
     NumberType,
+    ObjectType,
     TupleType,
     Type,
     WeakType,
@@ -244,7 +245,14 @@ class Numeric(Maker):
         steps += [self.choose, self.make, self.python_call, self.matrix, self.attribute, self.lists, self.out]
         for _ in range(size):
             if depth and self.random.random() < 0.3:
-                forms = (self.cond, self.while_loop, self.for_loop, self.for_loop)
+                forms = (
+                    self.cond,
+                    self.while_loop,
+                    self.for_loop,
+                    self.for_loop,
+                    self.elements,
+                    self.elements,
+                )
                 self.random.choice(forms)(builder, scope, depth - 1)
             else:
                 self.random.choice(steps)(builder, scope)
@@ -447,6 +455,58 @@ class Numeric(Maker):
         return self.pick(scope, lambda t: numeric(t) and not is_array(t))
 
     # ------------------------------------------------------------------ loops
+    def elements(self, builder: Builder, scope: list[Operand], depth: int) -> None:
+        """A loop over the places of an array, which reads and writes elements."""
+        r, line = self.random, lambda t: is_array(t) and len(getattr(t, "shape", None) or ()) == 1
+        target = self.pick(scope, line)
+        if not line(target.type):
+            return
+        made: list[Operand] = []
+        end = self.typed(builder, made, "py.call", (Const(len), target), WEAK_INT)
+        bounds = (Const(r.choice((0, 0, 1))), end, Const(r.choice((1, 1, 1, 2))))
+        trips = self.typed(builder, made, "py.call", (Const(range), *bounds), ObjectType(range))
+        first = [self.pick(scope, lambda t: numeric(t) and not is_array(t)) for _ in range(r.randint(0, 1))]
+        types = [static_or_weak(x.type) for x in first]
+        body = Builder("loop_body", builder)
+        item = body.param(WEAK_INT, "i")
+        carried = [body.param(t, "c") for t in types]
+        inner: list[Operand] = [item, *carried]
+        for array in (target, *(self.pick(scope, line) for _ in range(2))):
+            if line(array.type):
+                near: list[Operand] = [item]
+                if r.random() < 0.3:
+                    self.add(body, near, "add", (item, Const(r.choice((-1, 1, -2)))))
+                self.add(body, inner, "getitem", (array, near[-1]))
+        steps = (
+            self.operate,
+            self.operate,
+            self.operate,
+            self.unary,
+            self.compare,
+            self.cast,
+            self.python_call,
+        )
+        for _ in range(r.randint(1, 4)):
+            r.choice(steps)(body, inner)
+        if depth and r.random() < 0.3:
+            self.cond(body, inner, 0)
+        self.add(
+            body, inner, "setitem", (target, item, self.pick(inner, lambda t: numeric(t) and not is_array(t)))
+        )
+        results = self.next_carry(body, inner, carried)
+        captured = list(body.captures)
+        region = body.region(captured, results)
+        attrs = {"carries": len(first), "tested": False}
+        scope += builder.add(
+            "for",
+            (trips, *first, *captured),
+            types,
+            attrs=attrs,
+            regions=(region,),
+            names=("c",),
+            span=self.span(),
+        )
+
     def iterable(self, scope: list[Operand]) -> tuple[Operand, Type]:
         found = self.pick(scope, lambda t: isinstance(t, ArrayType) and is_array(t) and bool(t.shape))
         if isinstance(found.type, ArrayType) and found.type.shape and self.random.random() < 0.5:
