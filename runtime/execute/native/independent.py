@@ -189,8 +189,9 @@ class _Body:
         self.read(node.inputs if found < 0 else node.inputs[1:])
         if found >= 0:
             self.tags[node.outputs[0]] = (_OWN, found)
-        if self.tags.get(x, ("", 0))[0] == ITEM and isinstance(key, Const) and key.value in self.numbers:
-            self.tags[node.outputs[0]] = (INDEX, 0)
+        if self.tags.get(x, ("", 0))[0] == ITEM and isinstance(key, Const):
+            if type(key.value) is int and key.value in self.numbers:
+                self.tags[node.outputs[0]] = (INDEX, 0)
 
     def nested(self, node: Node) -> bool:
         """A loop or a branch."""

@@ -223,3 +223,13 @@ def test_a_loop_that_never_ends_can_be_interrupted() -> None:
         with pytest.raises(TooLong), time_limit(0.5):
             converted(np.zeros(2))
         assert converted.traces[-1].concrete.native.calls >= 1
+
+
+def parts_of_rows(x: Any, y: Any) -> Any:
+    for row in x:
+        y[0] += row[1:][0]
+    return y
+
+
+def test_parts_of_the_rows_that_a_loop_goes_over() -> None:
+    both(parts_of_rows, [(np.ones((30, 4)), np.zeros(3)), (np.ones((30, 1)), np.zeros(3))])
