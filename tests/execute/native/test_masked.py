@@ -375,3 +375,14 @@ def test_random_programs(seed: int, tmp_path: Path, monkeypatch: Any) -> None:
     n = pick.choice(LENGTHS)
     args = [(draw.normal(size=n) * 9).astype(pick.choice(DTYPES[:-1])) for _ in range(2)]
     compared(module.f, [tuple(args), (args[1][::-1], args[0]), (np.repeat(args[0], 2)[::2], args[1][:1])])
+
+
+def test_threads_share_the_elements() -> None:
+    x = np.linspace(-2.0, 1.0, 3000)
+    before = ag.get_num_threads()
+    ag.set_num_threads(3)
+    try:
+        assert compared(escape, [(x, x[::-1].copy()), (x[:1001], x[1000:2001])])
+        assert compared(root, [((np.abs(x) + 0.1).astype(np.float32),)])
+    finally:
+        ag.set_num_threads(before)
