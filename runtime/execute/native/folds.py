@@ -7,17 +7,19 @@ extreme (equal zeros of two signs) or NaN is in the line, NumPy's own loop says 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 import numpy as np
 
 from runtime.execute.native.arrays import memory
 from runtime.execute.native.kinds import Scalar, Unlowered
-from runtime.execute.native.lines import TILE, minus, vector_bytes
+from runtime.execute.native.lines import TILE, counted, minus, vector_bytes
 from runtime.execute.native.state import State
 from runtime.execute.native.ufunc_loops import caller, inner_loop
 
 RUNNING = 4  # extremes that are kept side by side
+BUFFER = 8192  # floats that older versions of NumPy add up at a time
 BLOCK = 128  # elements that NumPy adds in eight running sums
 
 
@@ -27,7 +29,7 @@ def fold(state: State, name: str, kind: Scalar, at: str, size: str) -> str:
     if name in ("argmax", "argmin"):
         return e.effect(f"call i64 @{_first(state, name, kind)}(ptr {at}, i64 {size}, ptr %raised)")
     if name == "sum" and kind.kind == "f":
-        function = _pairwise(state, kind)
+        function = _by_buffers(state, kind) if buffer() else _pairwise(state, kind)
         found = e.effect(f"call {kind.llvm} @{function}(ptr {at}, i64 {size})")
         return e.effect(f"fadd {kind.llvm} {found}, 0.0")
     if name == "prod" and kind.kind == "f":
@@ -105,9 +107,23 @@ def by_tiles(
 ) -> str:
     """The fold of the elements from `first` up to `size`, which `tile` computes, some at a time: it is given
     the first index and the one after the last, and tells where they lie."""
-    if kind.kind == "f":
-        return state.e.effect(f"fadd {kind.llvm} {_pairwise_by_tiles(state, kind, size, tile, first)}, 0.0")
     e, held = state.e, memory(kind)
+    if kind.kind == "f" and not buffer():
+        return e.effect(f"fadd {held} {_pairwise_by_tiles(state, kind, size, tile, first)}, 0.0")
+    if kind.kind == "f":
+        total = e.slot(held)
+        e.line(f"store {held} 0.0, ptr {total}")
+        e.declare("declare i64 @llvm.smin.i64(i64, i64)")
+
+        def one_buffer(k: str) -> None:
+            after = e.effect(f"add i64 {k}, {buffer()}")
+            stop = e.effect(f"call i64 @llvm.smin.i64(i64 {after}, i64 {size})")
+            found = _pairwise_by_tiles(state, kind, stop, tile, k)
+            both = e.effect(f"fadd {held} {e.effect(f'load {held}, ptr {total}')}, {found}")
+            e.line(f"store {held} {both}, ptr {total}")
+
+        counted(e, first, size, buffer(), one_buffer)
+        return e.effect(f"load {held}, ptr {total}")
     how = _step(name, kind)
     start = _neutral(name, kind)
     cell = e.slot(held)
@@ -299,6 +315,48 @@ halves:
   %sum2 = call {t} @{name}(ptr %mid, i64 %high)
   %sum = fadd {t} %sum1, %sum2
   ret {t} %sum
+}}"""
+    return name
+
+
+@functools.cache
+def buffer() -> int:
+    """How many floats NumPy adds up pairwise before it adds the next ones to their sum; 0: all of them.
+
+    Before 2.3 it did so buffer by buffer, also where nothing had to be copied into one.
+    """
+    x = np.sin(np.arange(9001.0)) * np.exp(np.cos(np.arange(9001.0)))
+    found, half = np.add.reduce(x), 4496
+    if found == np.add.reduce(x[:half]) + np.add.reduce(x[half:]):
+        return 0
+    if found == np.add.reduce(x[:BUFFER]) + np.add.reduce(x[BUFFER:]):
+        return BUFFER
+    raise Unlowered("a sum of floats, whose order in this NumPy is not known")
+
+
+def _by_buffers(state: State, kind: Scalar) -> str:
+    """The sum of pairwise sums."""
+    name, t = f"buffers_{kind.llvm}", kind.llvm
+    inner = _pairwise(state, kind)
+    state.e.declare("declare i64 @llvm.smin.i64(i64, i64)")
+    state.e.helpers[name] = f"""define internal {t} @{name}(ptr %p, i64 %n) noinline nounwind {{
+start:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %start ], [ %i1, %go ]
+  %s = phi {t} [ 0.0, %start ], [ %s1, %go ]
+  %left = sub i64 %n, %i
+  %more = icmp sgt i64 %left, 0
+  br i1 %more, label %go, label %end
+go:
+  %count = call i64 @llvm.smin.i64(i64 %left, i64 {BUFFER})
+  %at = getelementptr {t}, ptr %p, i64 %i
+  %x = call {t} @{inner}(ptr %at, i64 %count)
+  %s1 = fadd {t} %s, %x
+  %i1 = add i64 %i, {BUFFER}
+  br label %loop
+end:
+  ret {t} %s
 }}"""
     return name
 

@@ -37,7 +37,7 @@ def fold(state: State, name: str, kind: Scalar, at: str, size: str) -> str:
     def whole() -> str:
         return folds.fold(state, name, kind, at, size)
 
-    if name == "prod" and kind.kind == "f" or name[:3] == "arg":
+    if name[:3] == "arg":
         return whole()
     return _either(state, name, kind, size, piece, whole, EACH)
 
@@ -67,7 +67,8 @@ def _either(
 ) -> str:
     """In pieces where the line is long."""
     e = state.e
-    if e.part is not None or (size.isdigit() and int(size) < LONG):
+    ordered = kind.kind == "f" and (name == "prod" or (name == "sum" and folds.buffer()))
+    if ordered or e.part is not None or (size.isdigit() and int(size) < LONG):
         return whole()
     if size.isdigit():
         return _cut(state, name, kind, size, piece, whole, cost)

@@ -17,7 +17,7 @@ import pytest
 import autograph as ag
 from runtime import threads
 from runtime.config import Settings, settings
-from runtime.execute.native import pool
+from runtime.execute.native import folds, pool
 from runtime.execute.native.executor import unavailable
 from tests.execute.native.harness import both, seen
 from tests.sharing import sharing
@@ -183,7 +183,9 @@ def test_reductions_of_rows(name: str) -> None:
 def test_whole_arrays(name: str, size: int) -> None:
     function = getattr(np, name)
     for dtype in (np.float64, np.float32, np.int32):
-        same(lambda x: (function(x), function(x * 3)), numbers(size, dtype=dtype))
+        added = name in ("mean", "std") or (name == "sum" and dtype != np.int32)
+        jobs = not (added and folds.buffer())  # older versions of NumPy add floats in another order
+        same(lambda x: (function(x), function(x * 3)), numbers(size, dtype=dtype), jobs=jobs)
 
 
 @pytest.mark.parametrize("special", [0.0, -0.0, np.nan])
