@@ -149,6 +149,8 @@ def explain(f: Callable[..., Any]) -> Explanation:
         return explain(f.__func__)
     batched = runs_on_trace_values(f) and isinstance(f, vectorizing.Batched)
     inside: Any = getattr(f, "function", f) if batched else f
+    latest = getattr(f, "latest", None) if runs_on_trace_values(f) else None  # of a derivative
+    inside = inside if latest is None else latest
     if isinstance(inside, PolymorphicFunction):
         return explanation(inside, _function_in(f, "explain"))
     return explanation_of_conversion(_function_in(f, "explain"))

@@ -16,7 +16,8 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from autograph.api import source_tracer
+from autograph.api import explain, source_tracer
+from autograph.explain import Explanation
 from autograph.operators.calls import call
 from runtime.autodiff import check, custom, transforms
 from runtime.autodiff.staged.callables import (
@@ -70,6 +71,7 @@ def grad(
     argnums: ArgNums = 0,
     has_aux: bool = False,
     checkpoint_every: int | str | None = None,
+    unconnected: str = "zero",
 ) -> Function:
     """The gradient of a function of one real result.
 
@@ -78,12 +80,14 @@ def grad(
     checkpoint_every: how much loops keep for the way back: their state after so many trips (the trips
         between are run again), or "sqrt" for the square root of the number of trips; None: what each trip
         needs.  The results are the same.
+    unconnected: what stands in the place of what the result does not depend on: "zero" for zeros, or "none"
+        for None, which is not the same.
 
     >>> import numpy as np
     >>> grad(lambda x: (x ** 3).sum())(np.array([1.0, 2.0]))
     array([ 3., 12.])
     """
-    return _derivative(f, argnums, has_aux, False, checkpoint_every)
+    return _derivative(f, argnums, has_aux, False, checkpoint_every, unconnected)
 
 
 def value_and_grad(
@@ -91,9 +95,10 @@ def value_and_grad(
     argnums: ArgNums = 0,
     has_aux: bool = False,
     checkpoint_every: int | str | None = None,
+    unconnected: str = "zero",
 ) -> Function:
     """As `grad`, with the value first: `(value, gradient)`, or `((value, aux), gradient)`."""
-    return _derivative(f, argnums, has_aux, True, checkpoint_every)
+    return _derivative(f, argnums, has_aux, True, checkpoint_every, unconnected)
 
 
 KEPT = 16  # derivatives that are found again when they are asked for again
@@ -106,24 +111,29 @@ class _Gradient(Derivative):
     """A gradient of a function that has source."""
 
     @staticmethod
-    def again(f: Any, argnums: Any, has_aux: bool, with_value: bool) -> Any:
+    def again(f: Any, argnums: Any, has_aux: bool, with_value: bool, unconnected: str) -> Any:
         """The gradient of a function that a trace makes when it runs."""
-        return _eager(f, argnums, has_aux, with_value)
+        return _eager(f, argnums, has_aux, with_value, unconnected)
 
 
-def _eager(f: Function, argnums: ArgNums, has_aux: bool, with_value: bool) -> Function:
+def _eager(f: Function, argnums: ArgNums, has_aux: bool, with_value: bool, unconnected: str) -> Function:
     """The gradient on the tape."""
     on_tape = transforms.value_and_grad if with_value else transforms.grad
-    return _cleaning(on_tape(_on_tape(f), argnums, has_aux))
+    return _cleaning(on_tape(_on_tape(f), argnums, has_aux, unconnected))
 
 
 def _derivative(
-    f: Function, argnums: ArgNums, has_aux: bool, with_value: bool, every: int | str | None
+    f: Function,
+    argnums: ArgNums,
+    has_aux: bool,
+    with_value: bool,
+    every: int | str | None,
+    unconnected: str,
 ) -> Derivative:
     """The gradient, as a callable with graphs."""
     check_stretch(every)
-    eager = lambda: _eager(f, argnums, has_aux, with_value)  # noqa: E731
-    return _made(_Gradient, f, eager, argnums, has_aux, with_value, every)
+    eager = lambda: _eager(f, argnums, has_aux, with_value, unconnected)  # noqa: E731
+    return _made(_Gradient, f, eager, argnums, has_aux, with_value, every, unconnected)
 
 
 def _made(
@@ -134,21 +144,31 @@ def _made(
     has_aux: bool = False,
     with_value: bool = False,
     every: int | str | None = None,
+    unconnected: str = "zero",
 ) -> Derivative:
     """A derivative of some class; the same one again while it is among those used lately."""
+    if unconnected not in ("zero", "none"):
+        raise ValueError(f'unconnected is "zero" or "none", not {unconnected!r}')
     if active() is not None:
-        return cls(f, f if isinstance(f, Traced) else on_tape(), argnums, has_aux, with_value, None, every)
+        eager = f if isinstance(f, Traced) else on_tape()
+        return cls(f, eager, argnums, has_aux, with_value, None, every, unconnected)
     named = (id(f.__self__), id(f.__func__)) if isinstance(f, types.MethodType) else id(f)
-    key = (named, cls, argnums if isinstance(argnums, int) else tuple(argnums), has_aux, with_value, every)
+    numbers = argnums if isinstance(argnums, int) else tuple(argnums)
+    key = (named, cls, numbers, has_aux, with_value, every, unconnected)
     known = _lately.get(key)
     if known is None or not (known.f is f or isinstance(f, types.MethodType) and known.f == f):
         compiler = None if _often_remade(f, key[1:]) else _compiled
-        known = cls(f, on_tape(), argnums, has_aux, with_value, compiler, every)
+        known = cls(f, on_tape(), argnums, has_aux, with_value, compiler, every, unconnected)
+        known.explainer = _explained
     _lately.pop(key, None)
     _lately[key] = known
     while len(_lately) > KEPT:
         _lately.pop(next(iter(_lately)), None)
     return known
+
+
+def _explained(derivative: Derivative) -> Explanation:
+    return explain(derivative)
 
 
 def _often_remade(f: Function, asked: Any) -> bool:
@@ -173,12 +193,18 @@ def _inlined(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     return function(*args, **kwargs)
 
 
-def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
+def vjp(f: Function, *primals: Any, has_aux: bool = False, unconnected: str = "zero") -> Any:
     """`(value, pull_back)`: the value at the primals, and the function from cotangents of the value to a
-    tuple of cotangents of the primals.  has_aux: f gives `(value, aux)`, and aux comes out third."""
-    on_tape = lambda: functools.partial(_cleaning(transforms.vjp), _on_tape(f), has_aux=has_aux)  # noqa: E731
+    tuple of cotangents of the primals.
+
+    has_aux: f gives `(value, aux)`, and aux comes out third.  unconnected: as in `grad`."""
+
+    def on_tape() -> Function:
+        run = _cleaning(transforms.vjp)
+        return functools.partial(run, _on_tape(f), has_aux=has_aux, unconnected=unconnected)
+
     numbers = tuple(range(len(primals)))
-    made = _made(Pull, f, on_tape, numbers, has_aux)
+    made = _made(Pull, f, on_tape, numbers, has_aux, unconnected=unconnected)
     assert isinstance(made, Pull)
     return made(*primals) if active() is not None else made.result(made(*primals))
 

@@ -190,8 +190,11 @@ def scalar(result: Any, level: Any, name: str) -> Any:
     return value
 
 
-def value_and_grad(function: Function, argnums: ArgNums = 0, has_aux: bool = False) -> Function:
-    """A function that gives the value and the gradient."""
+def value_and_grad(
+    function: Function, argnums: ArgNums = 0, has_aux: bool = False, unconnected: str = "zero"
+) -> Function:
+    """A function that gives the value and the gradient.  unconnected: what stands for what the value does not
+    depend on, "zero" or "none"."""
 
     @functools.wraps(function, updated=())
     def both(*args: Any, **kwargs: Any) -> Any:
@@ -205,7 +208,7 @@ def value_and_grad(function: Function, argnums: ArgNums = 0, has_aux: bool = Fal
             value = scalar(result, level, _name(function))
         live = at_level(value, level)
         seeds = [] if live is None else [(live, ones(value))]
-        grads = inputs.back(backward(level, seeds, inputs.flat(), Surface.add))
+        grads = inputs.back(backward(level, seeds, inputs.flat(), Surface.add), unconnected == "zero")
         shown = wrap(opened(value))
         return ((shown, settle(aux)), grads) if has_aux else (shown, grads)
 
@@ -221,9 +224,11 @@ def _two(result: Any, name: str) -> Any:
     return result
 
 
-def grad(function: Function, argnums: ArgNums = 0, has_aux: bool = False) -> Function:
+def grad(
+    function: Function, argnums: ArgNums = 0, has_aux: bool = False, unconnected: str = "zero"
+) -> Function:
     """A function that gives the gradient."""
-    both = value_and_grad(function, argnums, has_aux)
+    both = value_and_grad(function, argnums, has_aux, unconnected)
 
     @functools.wraps(function, updated=())
     def gradient(*args: Any, **kwargs: Any) -> Any:
@@ -233,7 +238,7 @@ def grad(function: Function, argnums: ArgNums = 0, has_aux: bool = False) -> Fun
     return gradient
 
 
-def vjp(function: Function, *primals: Any, has_aux: bool = False) -> Any:
+def vjp(function: Function, *primals: Any, has_aux: bool = False, unconnected: str = "zero") -> Any:
     """The value, and the function from cotangents of the value to those of the arguments."""
     inputs = Inputs(primals, range(len(primals)), _name(function), each=False)
     level = Reverse(Surface)
@@ -258,7 +263,7 @@ def vjp(function: Function, *primals: Any, has_aux: bool = False) -> Any:
             live = at_level(value, level)
             if live is not None and part is not None:
                 seeds.append((live, conjugate(given(part, value, "cotangent"))))
-        return inputs.back(backward(level, seeds, inputs.flat(), Surface.add))
+        return inputs.back(backward(level, seeds, inputs.flat(), Surface.add), unconnected == "zero")
 
     shown = tree.unflatten(structure, [settled(x) for x in leaves])
     return (shown, pull_back, settle(aux)) if has_aux else (shown, pull_back)

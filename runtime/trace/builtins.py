@@ -249,10 +249,19 @@ def _sum(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         for x in found:
             start = trace.protocol.operator("add", start, x)
         return start
-    claim = growing.sum_type(trace, args[0]) if start == 0 else OBJECT
+    claim = _sum_type(trace, args[0]) if type(start) is int and start == 0 else OBJECT
     if claim != OBJECT:
-        return trace.record("py.call", [sum, trace.receiver(args[0]), *args[1:]], kwargs, type=claim)
+        return trace.record("py.call", [sum, trace.receiver(args[0])], type=claim)
     return _added(trace, tuple(there(trace, a) for a in args), kwargs)
+
+
+def _sum_type(trace: Trace, x: Any) -> Type:
+    """The type of the sum of a list's items, or of the rows of an array (at least one) of floats."""
+    t = x._facts.type if isinstance(x, Tensor) else None
+    if not isinstance(t, ArrayType) or t.scalar:
+        return growing.sum_type(trace, x)
+    some = bool(t.shape) and t.shape is not None and bool(t.shape[0]) and t.device == "cpu"
+    return items.item_type(trace, x) if some and t.dtype.kind in "fc" else OBJECT
 
 
 _added = _recorded(sum, None)

@@ -271,3 +271,51 @@ def test_gradients_of_examples_are_taken_together(f: Program, params: Any) -> No
     for a, b in zip(tree.flatten(found)[0], tree.flatten(expected)[0], strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-13)
     assert many.not_together == ""
+
+
+# ------------------------------------------------------------------------------------- what is unconnected
+def steps_only(p: Any) -> Any:
+    return (p["a"] ** 2).sum() + np.floor(p["c"]).sum()
+
+
+def either(a: Any, b: Any) -> Any:
+    return a.sum() if a[0] > 0 else b.sum()
+
+
+def test_no_gradient_is_not_zero() -> None:
+    params = {"a": V, "b": W, "c": V * 1.5, "k": 3}
+    zero, none = ag.grad(steps_only), ag.grad(steps_only, unconnected="none")
+    for made in (zero, none):
+        same(made(params), made.eager(params))
+        staged(made)
+    assert none(params)["b"] is None and none(params)["k"] is None
+    np.testing.assert_array_equal(zero(params)["b"], [0.0, 0.0])
+    np.testing.assert_array_equal(none(params)["c"], [0.0, 0.0, 0.0])
+    x = np.abs(V)
+    assert ag.grad(either, argnums=(0, 1), unconnected="none")(x, W)[1] is None
+    assert ag.grad(either, argnums=(0, 1), unconnected="none")(-x, W)[0] is None
+    np.testing.assert_array_equal(ag.grad(either, argnums=(0, 1))(x, W)[1], [0.0, 0.0])
+    assert ag.vjp(lambda a, b: a * 2, V, W, unconnected="none")[1](V)[1] is None
+    inside = ag.function(lambda a, b: ag.grad(lambda a, b: a @ a, argnums=(0, 1), unconnected="none")(a, b))
+    assert inside(V, W)[1] is None
+    with pytest.raises(ValueError, match="unconnected"):
+        ag.grad(either, unconnected="nothing")
+
+
+def test_the_reason_for_the_tape_names_the_line() -> None:
+    def f(x: Any) -> Any:
+        kept = []
+        for i in range(20):
+            row = np.zeros(3)
+            row[i % 3] = x[i % 3]
+            kept.append(row)
+        return np.stack(kept).sum()
+
+    gradient = ag.grad(f)
+    np.testing.assert_allclose(gradient(V), gradient.eager(V))
+    told = gradient.explain()
+    place = f"(test_products.py:{f.__code__.co_firstlineno + 3})"
+    assert f"runs on the tape: an array is written to that may be another one's memory, too {place}" in told
+    number_slope = ag.grad(number)
+    number_slope(V)
+    assert "staged  " in number_slope.explain()

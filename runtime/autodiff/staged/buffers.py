@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from runtime.autodiff.staged.aliases import Aliases, aliases_of, in_memory
+from runtime.autodiff.staged.aliases import WRITING, Aliases, aliases_of, in_memory
 from runtime.autodiff.staged.calls import shown
 from runtime.autodiff.staged.kinds import NotStaged, is_list
-from runtime.ir.graph import Graph, Value
+from runtime.errors import Span
+from runtime.ir.graph import Const, Graph, Value
+from runtime.passes.facts import IN_PLACE, OPERATORS
 from runtime.types import ArrayType
 
 
@@ -36,17 +38,30 @@ def buffered_values(
             found.update(v for v in (x,) if mine.written or v in given)
         elif mine.written:
             if mine.outside or mine.origins != 1:
-                raise NotStaged(_why_written(classes))
+                raise NotStaged(*_why_written(classes, found_at(graph, x)))
             found.add(x)
     return found
 
 
-def _why_written(classes: Aliases) -> str:
-    """Why an array may be written to in ways that aren't followed."""
+def _why_written(classes: Aliases, span: Span | None) -> tuple[str, Span | None]:
+    """Why an array may be written to in ways that aren't followed, and where."""
     node = classes.culprit
     if node is None:
-        return "a write into an array that may be another one's memory, too"
-    what = shown(node.inputs[0]) if node.op == "py.call" else node.op
-    if node.op == "py.call" and node.attr("form") is None and what == "an unknown function":
-        return "an unknown function is called, which may write to a followed array"
-    return f"{what} may write to a followed array"
+        return "an array is written to that may be another one's memory, too", span
+    what = shown(node.inputs[0]) if node.op == "py.call" else _WORDS.get(node.op, node.op)
+    if node.op in OPERATORS | IN_PLACE:
+        what = "an operator on a value of unknown type"
+    if node.op == "py.getattr" and isinstance(node.inputs[1], Const):
+        what = f"the attribute or method {node.inputs[1].value!r}"
+    return f"{what} is not traced, and may write to an array that is followed", node.span
+
+
+_WORDS = {"try": "a try statement", "with": "a with statement", "py.delitem": "del"}
+
+
+def found_at(graph: Graph, x: Value) -> Span | None:
+    """The user's line that gives a value, or writes to it."""
+    places = [
+        n.span for n in graph.nodes if x in n.outputs or n.op in ("setitem", *WRITING) and x is n.inputs[0]
+    ]
+    return next((span for span in places if span is not None), None)

@@ -45,6 +45,7 @@ class Derivative:
     runs_on_trace_values = True
     what = "gradient"
     generalises = True  # whether one trace may serve several sizes
+    explainer: Callable[[Derivative], Any] | None = None  # tells what became of the latest form of call
 
     def __init__(
         self,
@@ -55,8 +56,9 @@ class Derivative:
         with_value: bool,
         compiler: Compiler | None,
         checkpoint_every: Any = None,
+        unconnected: str = "zero",
     ) -> None:
-        self.checkpoint_every = checkpoint_every
+        self.checkpoint_every, self.unconnected = checkpoint_every, unconnected
         self.f, self.eager, self.argnums, self.has_aux, self.with_value = (
             f,
             eager,
@@ -132,7 +134,7 @@ class Derivative:
         """The call as nodes of the trace; raises where that can't be."""
         f = self.traceable(trace)
         value, aux, grads = value_and_grad(
-            trace, f, self.argnums, self.has_aux, args, kwargs, self.checkpoint_every
+            trace, f, self.argnums, self.has_aux, args, kwargs, self.checkpoint_every, self.unconnected
         )
         if self.with_value:
             return ((value, aux), grads) if self.has_aux else (value, grads)
@@ -156,13 +158,14 @@ class Derivative:
         if self.plain or trace is None:
             return Const(self)
         made = trace.emit(
-            "py.call", [Const(type(self).again), self.f, self.argnums, self.has_aux, self.with_value]
+            "py.call",
+            [Const(type(self).again), self.f, self.argnums, self.has_aux, self.with_value, self.unconnected],
         )
         assert made is not None
         return made
 
     @staticmethod
-    def again(f: Any, argnums: Any, has_aux: bool, with_value: bool) -> Any:
+    def again(f: Any, argnums: Any, has_aux: bool, with_value: bool, unconnected: str) -> Any:
         """The same of a function that is there when the graph runs."""
         raise NotImplementedError
 
@@ -189,8 +192,9 @@ class Derivative:
         return () if self.latest is None else self.latest.traces
 
     def explain(self) -> str:
-        """What became of the calls: staged, or on the tape and why."""
-        return self._last().explain()
+        """What became of the calls, statement by statement: staged, or on the tape and why."""
+        told = self._last().explain() if self.explainer is None else str(self.explainer(self))
+        return told.replace("runs as plain Python: ", "runs on the tape: ")
 
     def __get__(self, instance: Any, owner: type | None = None, /) -> Any:
         return self if instance is None else types.MethodType(self, instance)
@@ -243,6 +247,8 @@ class Pull(Derivative):
 
     def staged(self, trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The value, what comes with it, the way back and what it takes; raises where that can't be."""
+        if self.unconnected == "none":
+            raise NotStaged("whether the result depends on an argument is known only at run time")
         value, aux, back, kept = products.vjp(trace, self.traceable(trace), args, kwargs, self.has_aux)
         return value, aux, trace.constant(back), *kept
 
@@ -395,8 +401,11 @@ def _signature(f: Any, structure: tuple[Any, ...]) -> inspect.Signature:
 
 def first_line(error: BaseException) -> str:
     """The reason in one line."""
+    if isinstance(error, NotStaged):
+        where = f" ({error.span})" if error.span is not None else ""
+        return f"{error.reason}{where}"
     text = str(error).partition("\n")[0]
-    return text if type(error).__name__ == "NotStaged" else f"{type(error).__name__}: {text}"
+    return f"{type(error).__name__}: {text}"
 
 
 def _name(f: Any) -> str:

@@ -88,6 +88,8 @@ def as_row(linear: Any, node: Node) -> tuple[OpDef, tuple[Operand, ...], dict[st
         target = node.inputs[0]
         known = FUNCTIONS.get(target.value) if isinstance(target, Const) and _plain(target.value) else None
         args = node.positional[1:]
+        if adds_up(node):
+            return OPS["np.sum"], args, {"axis": Const(0)}
         if known is None or node.keywords or not args or known == "np.log" and len(args) != 1:
             raise NotStaged(f"a call of {shown(target)} with a followed value")
         return OPS[known], args, {}
@@ -114,6 +116,13 @@ def list_call(node: Node) -> str:
 
 def _plain(value: Any) -> bool:
     return isinstance(value, type(math.sin)) or value in (float, complex)
+
+
+def adds_up(node: Node) -> bool:
+    """Whether the node is Python's `sum` of the rows of an array."""
+    target = node.inputs[0] if node.op == "py.call" else None
+    known = isinstance(target, Const) and target.value is sum and len(node.inputs) == 2 and not node.keywords
+    return known and isinstance(node.inputs[1].type, ArrayType)
 
 
 def adds_into(node: Node) -> bool:
@@ -145,6 +154,8 @@ def pure(node: Node) -> bool:
         return node.op in ("cond", "while", "for") and all(pure(n) for r in node.regions for n in r.nodes)
     if node.op == "py.call":
         target: Any = node.inputs[0]
+        if adds_up(node):
+            return True
         if not isinstance(target, Const) or not _hashable(target.value) or target.value is print:
             return False
         if target.value in CHOICES:

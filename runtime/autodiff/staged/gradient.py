@@ -13,7 +13,8 @@ import numpy as np
 
 from runtime import tree
 from runtime.autodiff.box import BOXES
-from runtime.autodiff.staged.aliases import Aliases, aliases_of
+from runtime.autodiff.staged.activity import ASKING
+from runtime.autodiff.staged.aliases import WRITING, Aliases, aliases_of
 from runtime.autodiff.staged.kinds import NotStaged, cotangent_type, inexact
 from runtime.autodiff.staged.linear import Linear
 from runtime.autodiff.staged.lists import with_functions
@@ -29,7 +30,7 @@ from runtime.trace.byhand import closed, opened
 from runtime.trace.core import Trace, is_static
 from runtime.trace.regions import close_regions, drop_invisible
 from runtime.trace.values import Object, Tensor, Traced
-from runtime.types import OBJECT, ArrayType, NumberType, StaticType, Type, WeakType
+from runtime.types import OBJECT, ArrayType, NumberType, ObjectType, StaticType, Type, WeakType
 
 
 class Call:
@@ -47,6 +48,7 @@ class Call:
     ) -> None:
         self.trace = trace
         self.numbers = numbers
+        self.unconnected = "zero"  # or "none": what stands for what the result does not depend on
         self.leaves: list[Any] = []  # the followed leaves, as they were given
         self.structures: list[Any] = []
         self.live: list[list[bool]] = []
@@ -127,6 +129,8 @@ class Call:
         """A cotangent as the caller gets it: of the kind of the argument, for it alone, conjugated."""
         trace = self.trace
         t = param.type
+        if ct is None and self.unconnected == "none" and not self._connected(param):
+            return None
         if ct is None:
             ct = zeros(trace, like, t)
         want = cotangent_type(t)
@@ -142,6 +146,21 @@ class Call:
         made = trace.emit("py.call", [Const(cls), ct], type=t, attrs={"pure": True})
         assert made is not None
         return trace.wrap(made)
+
+    def _connected(self, param: Value) -> bool:
+        """Whether a result depends on a parameter, if only by steps, whose slope is 0."""
+        found = {param}
+        classes = aliases_of(self.graph)
+        for node in self.graph.nodes:
+            if not any(x in found for x in node.inputs) or node.op in ASKING or node.attr("stop"):
+                continue
+            found.update(out for out in node.outputs if inexact(out.type) or isinstance(out.type, ObjectType))
+            if node.op == "setitem" or node.op in WRITING:
+                target = node.inputs[0]
+                found.update(
+                    x for x in classes.parent if isinstance(target, Value) and classes.same(x, target)
+                )
+        return any(x in found for x in self.graph.results)
 
     def trees(self, grads: Sequence[Any], single: bool) -> Any:
         """The gradients in the containers of the arguments; None at leaves of other kinds."""
@@ -170,13 +189,17 @@ def value_and_grad(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     checkpoint: Any = None,
+    unconnected: str = "zero",
 ) -> tuple[Any, Any, Any]:
-    """The value, what comes with it, and the gradients.  checkpoint: see `Linear`."""
+    """The value, what comes with it, the gradients.  checkpoint: see `Linear`; unconnected: see `Call`."""
 
     def go(ours: set[Node]) -> tuple[Any, Any, Any]:
         single = isinstance(argnums, (int, np.integer))
         numbers = [range(len(args))[int(k)] for k in ((argnums,) if single else argnums)]
         call = Call(trace, function, numbers, args, kwargs)
+        call.unconnected = unconnected
+        if unconnected == "none" and any(n.regions and n.op != "with" for n in call.graph.nodes):
+            raise NotStaged("whether the result depends on an argument is known only at run time")
         for live in call.live:
             if not any(live):
                 raise NotStaged("an argument without anything to differentiate by")

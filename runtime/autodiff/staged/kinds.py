@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from runtime.errors import Span, Untraceable
 from runtime.ir.opdef import OpDef
 from runtime.types import (
     ArrayType,
@@ -28,8 +29,17 @@ FLOAT = ArrayType(np.dtype(np.float64), (), scalar=True)
 COMPLEX = ArrayType(np.dtype(np.complex128), (), scalar=True)
 
 
-class NotStaged(Exception):
-    """The derivative of this program can't be written as a graph: the tape takes it."""
+class NotStaged(Untraceable):
+    """The derivative of this program can't be written as a graph, for a reason: the tape takes it."""
+
+    def __init__(self, reason: str, span: Span | None = None, **_: Any) -> None:
+        self.reason = reason
+        why = "no graph says how a derivative goes back from there, so it is taken on the tape"
+        super().__init__(reason, span=span, why=why)
+
+    def at(self, span: Span | None) -> NotStaged:
+        """The same with the user's line, where it has none."""
+        return self if self.span is not None or span is None else NotStaged(self.reason, span)
 
 
 def inexact(t: Type) -> bool:

@@ -113,7 +113,10 @@ class Linear:
     def forward(self) -> list[Operand]:
         """Record the nodes; the results."""
         for node in self.graph.nodes:
-            self._forward(node)
+            try:
+                self._forward(node)
+            except NotStaged as reason:
+                raise reason.at(node.span) from None
         return [self.trace.builder.use(self.operand(x)) for x in self.graph.results]
 
     def _forward(self, node: Node) -> None:

@@ -29,7 +29,7 @@ from runtime.pushing import NotPushed, Pusher, facts
 from runtime.trace.byhand import closed, opened
 from runtime.trace.core import Diverged, Trace, active
 from runtime.trace.values import Traced
-from runtime.types import ArrayType, MaybeUnbound, Type, WeakType
+from runtime.types import ArrayType, MaybeUnbound, NumberType, Type, WeakType
 
 
 @dataclasses.dataclass
@@ -70,6 +70,9 @@ class Followed:
         finally:
             trace.following -= twice
         self.types = [trace.type_of(x) for x in self.outputs]
+        for x, t in zip(self.outputs, self.types, strict=True):
+            if isinstance(x, Traced) and not isinstance(t, (ArrayType, WeakType, NumberType)):
+                raise NotStaged(f"the function gives {t}")  # which may be a number, or hold some
         self.leaves = [k for k, t in enumerate(self.types) if inexact(t)]
         self.params = self.call.graph.params[: self.call.count]
 
