@@ -89,7 +89,7 @@ def checked_index(e: Emitter, i: Num, size: str) -> str:
         e.bail_if(e.op(f"icmp uge i64 {at}, {size}"))
         return at
     low, high = span_of(i) if len(i.members) == 1 else (-1, 1 << 62)
-    if low >= 0 and size.isdigit() and high < int(size):
+    if low >= 0 and (e.below(at, size) or (size.isdigit() and high < int(size))):
         return at
     if low < 0 and e.prompt():
         return _from_the_end(e, at, size)

@@ -102,7 +102,8 @@ class Emitter:
     likely: of sizes that are not known, what they are but for unusual cases.
     pending: whether a check has failed that need not be acted on at once.  at_once: whether all are, which
     is quicker where the processor does one thing after the other.  says: what conditions stand for (see
-    `narrowing`).  version: changes when memory does.
+    `narrowing`).  exact, most: of integers, another one and what to add for the same, and for no less.
+    version: changes when memory does.
     gang: the lanes that all that is written goes through, where it is written for many numbers at a time;
     `when` and `pending` are then of each lane.
     """
@@ -120,6 +121,8 @@ class Emitter:
         self.pending = FALSE
         self.at_once = False
         self.says: dict[str, tuple[Any, ...]] = {}
+        self.exact: dict[str, tuple[str, int]] = {}
+        self.most: dict[str, tuple[str, int]] = {}
         self.outside = False
         self.version = 0
         self.tags = ("", "")
@@ -388,6 +391,20 @@ class Emitter:
     def prompt(self) -> bool:
         """Whether checks are acted on where they are made."""
         return self.at_once and self.when == TRUE and self.lanes == 1 and self.gang is None
+
+    def moved(self, name: str, x: str, by: int) -> None:
+        """Note that an integer is another one and a constant."""
+        base, apart = self.exact.get(x, (x, 0))
+        self.exact[name] = base, apart + by
+        if x in self.most:
+            base, apart = self.most[x]
+            self.most[name] = base, apart + by
+
+    def below(self, x: str, limit: str) -> bool:
+        """Whether an integer is known to be less than another."""
+        base, most = self.most.get(x, ("", 0))
+        (first, apart), (second, size) = (self.exact.get(y, (y, 0)) for y in (base, limit))
+        return first == second and most + apart < size
 
     def flush(self) -> None:
         """Act on the checks that were put off."""

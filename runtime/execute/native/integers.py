@@ -30,6 +30,7 @@ def checked(e: Emitter, op: str, x: Num, y: Num) -> Num:
     assert span is not None and likely is not None
     if ranges.inside(span, kind):
         text = e.op(f"{_NAMES[op]} n{sign}w {llvm} {x.text}, {y.text}")
+        _note(e, op, text, x, y)
         return one(kind, text, span=span, likely=likely)
     if ranges.inside(likely, kind):
         return one(kind, e.op(f"{_NAMES[op]} {llvm} {x.text}, {y.text}"), likely=likely)
@@ -38,8 +39,10 @@ def checked(e: Emitter, op: str, x: Num, y: Num) -> Num:
     span = ranges.cut(span, fits) if e.prompt() else None
     if limited is not None:
         e.defer_if(limited, likely[1] > RARE)
-        wraps = f" n{sign}w" if span else ""
-        return one(kind, e.op(f"{_NAMES[op]}{wraps} {llvm} {x.text}, {y.text}"), span=span, likely=likely)
+        text = e.op(f"{_NAMES[op]}{f' n{sign}w' if span else ''} {llvm} {x.text}, {y.text}")
+        if span:
+            _note(e, op, text, x, y)
+        return one(kind, text, span=span, likely=likely)
     many = e.gang is not None and (e.gang.varies(x.text) or e.gang.varies(y.text))
     if op == "mul" and kind.bits == 64 and many:
         value_text, over = _small_product(e, sign, x, y)
@@ -77,6 +80,14 @@ def _small_product(e: Emitter, sign: str, x: Num, y: Num) -> tuple[str, str]:
             e.jump(out)
     e.start(out)
     return found.name, failed.name
+
+
+def _note(e: Emitter, op: str, text: str, x: Num, y: Num) -> None:
+    """Note how far a sum that fits is from its operand that is no constant."""
+    if op == "add" and x.const is not None:
+        x, y = y, x
+    if y.const is not None and op != "mul":
+        e.moved(text, x.text, int(y.const) if op == "add" else -int(y.const))
 
 
 def beyond(e: Emitter, op: str, x: Num, y: Num) -> tuple[str | None, ranges.Span]:

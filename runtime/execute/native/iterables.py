@@ -37,16 +37,25 @@ def length(e: Emitter, source: Val) -> Trips:
     """How to go over a value."""
     if isinstance(source, Rng) and source.step_const == 1:
         stop = source.stop
-        return Trips(source.start, lambda: stop, True, lambda _, k: one(PYTHON_INT, k.text, span=source.span))
+
+        def next_one(state: State, k: Num) -> Val:
+            state.e.most[k.text] = stop, -1
+            return one(PYTHON_INT, k.text, span=source.span)
+
+        return Trips(source.start, lambda: stop, True, next_one)
 
     def asked() -> str:
         return count(e, source)
 
     moves = _moves(source)
     fixed = "" if moves else count(e, source)
-    return Trips(
-        "0", asked if moves else lambda: fixed, False, lambda state, k: item(state, source, k), moves
-    )
+
+    def at(state: State, k: Num) -> Val:
+        if not moves:
+            state.e.most[k.text] = fixed, -1
+        return item(state, source, k)
+
+    return Trips("0", asked if moves else lambda: fixed, False, at, moves)
 
 
 def _moves(source: Val) -> bool:
@@ -107,7 +116,10 @@ def item(state: State, source: Val, k: Num) -> Val:
     e = state.e
     if isinstance(source, Rng):
         offset = e.op(f"mul i64 {k.text}, {source.step}")
-        return one(PYTHON_INT, e.op(f"add i64 {source.start}, {offset}"), span=source.span)
+        text = e.op(f"add i64 {source.start}, {offset}")
+        if source.step_const is not None:
+            e.most[text] = (source.stop, -1) if source.step_const > 0 else (source.start, 0)
+        return one(PYTHON_INT, text, span=source.span)
     if isinstance(source, Arr):
         return item_at(state, source, k.text)
     if isinstance(source, Listed):

@@ -22,6 +22,7 @@ from runtime.execute.native import (
     merge,
     narrowing,
     ownership,
+    pauses,
     plain_nodes,
     shares,
 )
@@ -57,9 +58,7 @@ from runtime.ir.walk import walk_nodes
 from runtime.types import ArrayType, Type
 
 MAX_PICKED = 16
-OUTER_PAUSE = 8  # the same for a `for` with a loop inside
 PRODUCTS = ("matmul", "np.matmul", "np.dot", "nd.dot")
-PAUSE = 16  # the logarithm of how many trips of a `while` lie between looks at what else goes on
 
 
 def lower(graph: Graph, in_order: bool = True) -> Kernel:
@@ -325,7 +324,7 @@ class _Lowering:
             for x, yes, no in zip(met, ends[0][0], ends[1][0], strict=True):
                 if isinstance(x, Num) and isinstance(yes, Num) and isinstance(no, Num):
                     narrowing.combined(e, x.text, choice, yes.text, no.text)
-                    if _decided(yes, no) and "!prof" not in asked.lines[-1]:
+                    if narrowing.decided(yes, no) and "!prof" not in asked.lines[-1]:
                         asked.lines[-1] += f", !prof !{int(not yes.const)}"  # a loop is left once
         return met
 
@@ -352,7 +351,7 @@ class _Lowering:
                 arms.append(self.region(region, given))
         found: list[Val] | None = []
         for x, y in zip(*(a or [] for a in arms), strict=True):
-            if not isinstance(x, Num) or not isinstance(y, Num) or _decided(x, y):
+            if not isinstance(x, Num) or not isinstance(y, Num) or narrowing.decided(x, y):
                 found = None
                 break
             assert found is not None
@@ -412,28 +411,23 @@ class _Lowering:
             if after is None:
                 return None
             assert isinstance(trips, Num)
-            self.breathe(trips.text, PAUSE)
+            self.breathe(trips.text, pauses.TRIPS)
             return [one(PYTHON_INT, e.op(f"add i64 {trips.text}, 1")), *after]
 
         return self.loop(node, [one(PYTHON_INT, "1"), *args[:count]], trip)[1:]
 
     def breathe(self, trips: str, often: int) -> None:
-        """Let other threads run and signals be handled every 2 to the `often` trips: a loop may take long."""
-        e = self.e
-        pause, following = e.block("pause"), e.block("go")
-        due = e.op(f"icmp eq i{often} {e.op(f'trunc i64 {trips} to i{often}')}, 0")
-        e.line(f"br i1 {due}, label %{pause.label}, label %{following.label}, !prof !0")
-        e.here.closed = True
-        e.start(pause)
-        failed, out = shares.breathe(self.state)
-        e.line(f"br i1 {e.effect(f'icmp ne i32 {failed}, 0')}, label %{out}, label %{following.label}")
-        e.here.closed = True
-        e.start(following)
+        """Let other threads run and signals be handled every 2 to the `often` trips."""
+        self.rest(pauses.due(self.e, trips, often))
+
+    def rest(self, condition: str) -> None:
+        """The same where the condition holds."""
+        pauses.pause(self.state, condition)
         self.touch()
 
     def loop(
         self,
-        node: Node,
+        node: Node | None,
         first: list[Val],
         trip: Callable[[list[Val], Block, Block], list[Val] | None],
         ends: bool = False,
@@ -442,13 +436,14 @@ class _Lowering:
     ) -> list[Val]:
         """A loop whose every trip turns the carry into the next one; until the carry's kinds settle.
 
+        node: under what it is remembered as what they settled, for when the loop is written again.
         ends: whether it ends whatever the numbers are, so that a failed check can wait until it has.
         inner: whether it is left at its head only and has no loop inside.
         alike: how many numbers, the first ones, are the same in all lanes of a gang.
         """
         e = self.e
         shapes = list(map(merge.opened, first))
-        if node in self.settled:
+        if node is not None and node in self.settled:
             shapes = list(map(merge.hinted, shapes, first, self.settled[node]))
         owned, depth = self.state.owned, self.state.depth
         at_once, e.at_once = e.at_once, not inner  # checks that wait are no hindrance to vectors
@@ -472,7 +467,8 @@ class _Lowering:
             self.state.depth -= 1
             settled = shapes if after is None else list(map(merge.merged, shapes, after))
             if settled == shapes:
-                self.settled[node] = shapes
+                if node is not None:
+                    self.settled[node] = shapes
                 if after is not None:
                     ownership.check(self.state, shapes, after)
                     ownership.hand_over(self.state, shapes, after, self.state.owned)
@@ -515,14 +511,14 @@ class _Lowering:
         count, tested = node.attr("carries"), node.attr("tested", False)
         captures = args[1 + count :]
         trips = length(e, source)
-        ends, stop = not tested and not trips.moves, trips.stop
+        ends, stop, order = not tested and not trips.moves, trips.stop, "slt" if trips.signed else "ult"
         exits: list[tuple[list[Val], Block, dict[str, str]]] = []
 
         def trip(carry: list[Val], following: Block, out: Block) -> list[Val] | None:
             counter, carry = carry[0], carry[1:]
             assert isinstance(counter, Num)
             inside = e.block("body")
-            more = e.effect(f"icmp {'slt' if trips.signed else 'ult'} i64 {counter.text}, {stop()}")
+            more = e.effect(f"icmp {order} i64 {counter.text}, {stop()}")
             exits[:] = []
             leave = e.block("done") if tested else out
             e.branch(more, inside, leave)
@@ -530,7 +526,7 @@ class _Lowering:
                 exits.append((list(carry), leave, dict(e.memo)))
             e.start(inside)
             if _loops(node):
-                self.breathe(counter.text, OUTER_PAUSE)
+                self.breathe(counter.text, pauses.OUTER)
             item = trips.item(self.state, counter)
             after = self.region(node.regions[0], [item, *carry, *captures])
             if after is None:
@@ -542,6 +538,8 @@ class _Lowering:
                 e.branch(more, on, off)
                 exits.append((after, off, dict(e.memo)))
                 e.start(on)
+            if not ends and pauses.long(trips.first, stop()) and not _loops(node):
+                self.breathe(counter.text, pauses.TRIPS)
             step = e.effect(f"add {'nsw' if trips.signed else 'nuw'} i64 {counter.text}, 1")
             return [one(PYTHON_INT, step), *after]
 
@@ -555,7 +553,22 @@ class _Lowering:
             each = independent.cost(node.regions[0])
             shares.share(self.state, trips.first, stop(), some, cost=each, long=True, only=apart)
             return []
-        first = [one(PYTHON_INT, trips.first), *args[1 : 1 + count]]
+        first, whole = [one(PYTHON_INT, trips.first), *args[1 : 1 + count]], stop()
+
+        def stretch(carry: list[Val], following: Block, out: Block) -> list[Val]:
+            nonlocal stop
+            assert isinstance(carry[0], Num)
+            inside = e.block("stretch")
+            e.branch(e.effect(f"icmp {order} i64 {carry[0].text}, {whole}"), inside, out)
+            e.start(inside)
+            end = pauses.stretch(e, carry[0].text, whole)
+            stop = functools.partial(str, end)
+            after = self.loop(node, carry, trip, True, True)
+            self.rest(e.op(f"icmp ne i64 {end}, {whole}"))
+            return [one(PYTHON_INT, end), *after[1:]]
+
+        if ends and not _loops(node) and pauses.long(trips.first, whole):
+            return self.loop(None, first, stretch)[1:]
         carry = self.loop(node, first, trip, ends, ends and not _loops(node))
         return self.leave(exits, carry[1:]) if tested else carry[1:]
 
@@ -575,12 +588,6 @@ class _Lowering:
         e.memo, e.here = before, out
         filled = zip(_filled(shapes, phis), shapes, strict=True)
         return [ownership.placed(x, t, self.state.depth, self.state.owned) for x, t in filled]
-
-
-def _decided(x: Num, y: Num) -> bool:
-    """Whether a bool says nothing but which way was taken, as after a `break`: a branch that the processor
-    foresees is quicker than a number to wait for."""
-    return type(x.const) is type(y.const) is bool and x.const != y.const
 
 
 def _loops(node: Node) -> bool:

@@ -32,6 +32,12 @@ def combined(e: Emitter, condition: str, choice: str, yes: str, no: str) -> None
         e.says[condition] = ("either", choice, no)
 
 
+def decided(x: Num, y: Num) -> bool:
+    """Whether a bool says nothing but which way was taken, as after a `break`: a branch that the processor
+    foresees is quicker than a number to wait for."""
+    return type(x.const) is type(y.const) is bool and x.const != y.const
+
+
 def narrowed(e: Emitter, condition: str, holds: bool, values: Sequence[Val]) -> list[Val]:
     """The values as they are known where the condition holds or does not hold."""
     spans: dict[str, ranges.Span] = {}

@@ -7,13 +7,17 @@ by zero would be, and on ordinary ones.
 from __future__ import annotations
 
 import sys
+import threading
 from typing import Any
 
 import numpy as np
 import pytest
 
+import autograph as ag
+from runtime.config import settings
 from runtime.execute.native.executor import unavailable
 from tests.execute.native.harness import both
+from tests.property.oracle import TooLong, time_limit
 
 pytestmark = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
 
@@ -245,3 +249,103 @@ def test_a_bail_out_in_a_loop_leaves_no_trace() -> None:
     """A check that fails after writes: they are undone before Python does the call."""
     a = np.array([1, 2, sys.maxsize, 4])
     both(put, [(a, np.array([0, 1, 2, 3])), (a, np.array([3, 3, 9]))])
+
+
+def around_all(a, first, last, apart):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for i in range(first, len(a) - last):
+        total = total * 2.0 + a[i - apart] - a[i + apart] * a[i]
+    return total
+
+
+def triangle(a, more):  # type: ignore[no-untyped-def]
+    out = np.zeros(len(a) + more)
+    for i in range(len(a) + 1):
+        for j in range(i, len(a)):
+            out[i] += a[j - i] * a[j]
+    return out
+
+
+def zipped(a, b):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for k, (x, y) in enumerate(zip(a, b)):
+        total = total * 0.5 + x * b[k] - y * a[k]
+    return total
+
+
+def test_sizes_that_are_not_known() -> None:
+    """Bounds of arrays of any size: the last index that is in range, and the one after it."""
+    arrays = [np.arange(float(n)) + 1 for n in (9, 8, 0, 1, 2, 3, 5, 70)]
+    more = [(a, f, t, d) for a in arrays for f in (0, 1, 2) for t in (0, 1, 2) for d in (0, 1, 2)]
+    both(around_all, [(a, 2, 2, 1) for a in arrays[:3]] + more)
+    both(triangle, [(a, 1) for a in arrays[:3]] + [(a, k) for a in arrays for k in (1, 0, -1, 2)])
+    both(zipped, [(a, b) for a in arrays for b in arrays])
+
+
+def test_trips_between_pauses() -> None:
+    """More trips than lie between two pauses, and just as many."""
+
+    def totals(n, x):  # type: ignore[no-untyped-def]
+        s, t, k = 0, 1.0, -1
+        for i in range(n):
+            s += i % 3
+            t = t * 0.5 + x
+            k = i
+        return s, t, k
+
+    def stored(n, x):  # type: ignore[no-untyped-def]
+        a = np.zeros(n)
+        for i in range(n):
+            a[i] = i * x
+        return a
+
+    for program in (totals, stored):
+        both(program, [(9, 0.5)] + [(n, 0.25) for n in (0, 1, 65535, 65536, 65537, 131072, 200_003)])
+
+
+def counting(n, x):  # type: ignore[no-untyped-def]
+    total = x
+    for i in range(n):
+        total = total * 0.5 + i
+    return total
+
+
+def several(n, x):  # type: ignore[no-untyped-def]
+    found = 0
+    for i in range(n):
+        found += 3 if i < x else 1
+    return found
+
+
+def found(n, x):  # type: ignore[no-untyped-def]
+    at = -1
+    for i in range(n):
+        if i * x < -1:
+            at = i
+            break
+    return at
+
+
+@pytest.mark.parametrize("program", [counting, several, found], ids=lambda f: f.__name__)
+def test_a_loop_without_a_loop_inside_can_be_interrupted(program: Any) -> None:
+    """And other threads run meanwhile: one that only counts gets to count."""
+    with settings.override(executor="native", compile="now"):
+        converted = ag.function(program)
+        for n in (3, 5):
+            assert converted(n, 0.25) == program(n, 0.25)
+        counted, ended = [0], threading.Event()
+
+        def count() -> None:
+            while not ended.wait(0.002):
+                counted[0] += 1
+
+        other = threading.Thread(target=count)
+        other.start()
+        with pytest.raises(TooLong), time_limit(0.5):
+            converted(2**60, 0.25)
+        so_far = counted[0]
+        ended.set()
+        other.join()
+        assert so_far > 3
+        concrete = converted.traces[-1].concrete
+        assert concrete is not None and concrete.native.calls >= 1

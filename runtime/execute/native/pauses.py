@@ -1,0 +1,44 @@
+"""Where loops pause: other threads run and signals are handled, since a loop may take long.
+
+In: a loop's counter and where it ends.  Out: code.  What always holds: between two pauses there are at most
+so many trips that nobody waits long.
+"""
+
+from __future__ import annotations
+
+from runtime.execute.native import shares
+from runtime.execute.native.emit import Emitter
+from runtime.execute.native.state import State
+
+OUTER = 8  # the logarithm of how many trips of a `for` with a loop inside lie between pauses
+TRIPS = 16  # the same for any other loop
+
+
+def due(e: Emitter, trips: str, often: int) -> str:
+    """Whether the number of a trip is a multiple of 2 to the `often`."""
+    return e.op(f"icmp eq i{often} {e.op(f'trunc i64 {trips} to i{often}')}, 0")
+
+
+def pause(state: State, condition: str) -> None:
+    """Pause where the condition holds."""
+    e = state.e
+    rest, following = e.block("pause"), e.block("go")
+    e.line(f"br i1 {condition}, label %{rest.label}, label %{following.label}, !prof !0")
+    e.here.closed = True
+    e.start(rest)
+    failed, out = shares.breathe(state)
+    e.line(f"br i1 {e.effect(f'icmp ne i32 {failed}, 0')}, label %{out}, label %{following.label}")
+    e.here.closed = True
+    e.start(following)
+
+
+def long(first: str, stop: str) -> bool:
+    """Whether a loop may make more trips than lie between pauses."""
+    known = all(x.lstrip("-").isdigit() for x in (first, stop))
+    return not known or int(stop) - int(first) > 1 << TRIPS
+
+
+def stretch(e: Emitter, first: str, stop: str) -> str:
+    """Where the next pause is due in a loop from `first`, which is less than `stop`."""
+    left = e.op(f"sub i64 {stop}, {first}")
+    return e.op(f"add i64 {first}, {e.call('i64', 'llvm.umin.i64', ('i64', left), ('i64', str(1 << TRIPS)))}")
