@@ -34,7 +34,7 @@ from runtime.types import (
 )
 
 if TYPE_CHECKING:
-    from runtime.execute import cupy_executor, loader, python_source
+    from runtime.execute import at_once, cupy_executor, loader, python_source
     from runtime.execute.native import executor, kinds
     from runtime.execute.plan import PlanSource
     from runtime.ir import text
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     Native = executor.NativeFunction | executor.NativeLoops
 else:
     cupy_executor, loader = Lazy("runtime.execute.cupy_executor"), Lazy("runtime.execute.loader")
-    python_source = Lazy("runtime.execute.python_source")
+    at_once, python_source = Lazy("runtime.execute.at_once"), Lazy("runtime.execute.python_source")
     pipeline, text = Lazy("runtime.passes.pipeline"), Lazy("runtime.ir.text")
     executor, kinds = Lazy("runtime.execute.native.executor"), Lazy("runtime.execute.native.kinds")
 
@@ -98,7 +98,8 @@ class ConcreteFunction:
     def plan(self) -> PlanSource:
         """The plan: the graph as one Python function, with its constants and lines."""
         try:
-            return python_source.plan_source(self.optimised, device=self.device, blocks=True)
+            graph = at_once.with_sets(self.optimised) if self.device == "cpu" else self.optimised
+            return python_source.plan_source(graph, device=self.device, blocks=True)
         except Exception as problem:  # a mistake of ours: the traced graph does it right, only slower
             self.plan_problem = f"{type(problem).__name__}: {problem}"
             return python_source.plan_source(self.graph, device=self.device)
