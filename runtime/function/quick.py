@@ -14,12 +14,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from runtime.errors import GuardError
-from runtime.execute.traceback import cleaned
+from runtime.execute.traceback import cleaned, register_hidden
 from runtime.function.dispatch import Conditions, passed
 from runtime.function.records import TraceRecord
 from runtime.gate import GATE
 from runtime.places import ENTRY_FILE
 
+register_hidden(__file__)  # the first call goes through here, and on as all others
 MOST = 3  # traces that are tried; with more they are found by the classes of the arguments
 _USED = frozenset({"type", "len", "getattr", "BaseException", "Exception"})  # by the text
 _PLAIN = (
@@ -156,7 +157,13 @@ class Quickly:
                     function._quick = call
         if call is None:
             return self.general.__call__(function, *args, **kwargs)
-        return call(*args, **kwargs)
+        try:
+            return call(*args, **kwargs)
+        except BaseException as error:
+            if sys.version_info < (3, 11):  # a bare raise would restore the old traceback
+                raise error.with_traceback(cleaned(error))  # noqa: B904  it is the error that is being handled
+            error.__traceback__ = cleaned(error)
+            raise
 
     def other(self, /, *values: Any, **named: Any) -> Any:
         """A call that none of the traces serves."""

@@ -237,6 +237,8 @@ def elementwise(fn: Callable[..., Any], order: str = "", python: bool = True) ->
         if not python and not isinstance(bare(a), ArrayType):
             raise Unknown
         array = known_array(a)
+        if not python and array.dtype.kind not in "biufc":
+            raise Unknown
         return result(asked_dtype(fn, array, ndim=1), array.shape, array.device)
 
     return rule

@@ -156,6 +156,8 @@ def _reach(target: Any) -> int:
     if isinstance(target, type):
         standard = target.__module__ in ("collections", "types", "functools", "itertools")
         return TAME if standard or not target.__flags__ & (1 << 9) else WILD
+    if isinstance(target, np.ufunc):  # which have no module before NumPy 2.2
+        return TAME
     module = getattr(target, "__module__", None) or ""
     owner = getattr(target, "__self__", None)
     if isinstance(target, (types.BuiltinFunctionType, types.MethodType)) and owner is not None:

@@ -6,11 +6,22 @@ neither in `MAKERS` nor of a family with a maker has no samples, which a test re
 
 from __future__ import annotations
 
+import copy
 import random
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+
+def copied(x: Any) -> Any:
+    """A deep copy; NumPy 2.0 ends the process over one of an array of `StringDType`."""
+    if isinstance(x, (tuple, list)) and type(x) in (tuple, list):
+        return type(x)(map(copied, x))
+    if isinstance(x, dict):
+        return {key: copied(value) for key, value in x.items()}
+    return x.copy() if isinstance(x, np.ndarray) and x.dtype.kind == "T" else copy.deepcopy(x)
+
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 Maker = Callable[[random.Random], Call]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import importlib
 import json
@@ -19,6 +18,7 @@ import pytest
 from runtime.errors import GraphError
 from runtime.ir.opdef import EFFECT, PURE, WRITE, OpDef
 from runtime.ops.table import BY_CALLABLE, BY_METHOD, OPS, row
+from tests.ops.operands import copied
 from tests.ops.samples import maker
 from tests.ops.test_types import NUMPY_ROWS, attempt, ids
 
@@ -76,7 +76,7 @@ def test_every_ufunc_has_a_row() -> None:
 
 def test_every_array_method_has_a_row_but_those_that_touch_files() -> None:
     methods = {n for n in dir(np.ndarray) if not n.startswith("_") and callable(getattr(np.ndarray, n))}
-    assert methods - set(BY_METHOD) == {"dump", "tofile"}
+    assert methods - set(BY_METHOD) - {"tostring"} == {"dump", "tofile"}  # which NumPy 2.0 still has
 
 
 @pytest.mark.parametrize("op", [op for op in OPS.values() if op.path], ids=ids)
@@ -96,8 +96,8 @@ def test_printed_form_does_what_run_does(op: OpDef) -> None:
     for _ in range(60):
         args, kwargs = make(rng)
         expected = attempt(op, args, kwargs)
-        names = dict(zip("abc", copy.deepcopy(args), strict=False))
-        target = copy.deepcopy(args)
+        names = dict(zip("abc", copied(args), strict=False))
+        target = copied(args)
 
         def printed(names: dict[str, Any] = names) -> Any:
             exec(text if statement else f"result = {text}", names)
@@ -140,9 +140,13 @@ def test_importing_the_table_is_quick() -> None:
     root = pathlib.Path(__file__).parent.parent.parent
     code = [sys.executable, "-X", "importtime", "-c", "import numpy, runtime.ops.table"]
 
-    def own_seconds() -> float:
+    def beside_numpy() -> float:
         lines = subprocess.run(code, cwd=root, capture_output=True, text=True, check=True).stderr.splitlines()
-        fields = [line.removeprefix("import time:").split("|") for line in lines if "runtime.ops." in line]
-        return sum(int(own) for own, _, _ in fields) / 1e6
+        fields = [line.removeprefix("import time:").split("|") for line in lines[1:] if "|" in line]
+        own, others = (
+            sum(int(own) for own, _, name in fields if name.strip().startswith(package))
+            for package in ("runtime.ops", "numpy")
+        )
+        return own / others
 
-    assert min(own_seconds() for _ in range(3)) < 0.15  # 0.04 s on an idle machine
+    assert min(beside_numpy() for _ in range(3)) < 3  # 0.8, whatever else the machine does

@@ -7,7 +7,6 @@ must describe the actual result.
 
 from __future__ import annotations
 
-import copy
 import os
 import random
 import warnings
@@ -78,7 +77,7 @@ def attempt(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any], **errors: 
     with warnings.catch_warnings(), np.errstate(**(errors or {"all": "ignore"})):
         warnings.simplefilter("ignore")
         try:
-            return op.run(*copy.deepcopy(args), **copy.deepcopy(kwargs))
+            return op.run(*operands.copied(args), **operands.copied(kwargs))
         except Exception as problem:
             return problem
 
@@ -163,7 +162,7 @@ def test_methods_give_what_the_row_claims(op: OpDef) -> None:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             try:
-                x, *rest = copy.deepcopy(args)
+                x, *rest = operands.copied(args)
                 actual = getattr(x, op.method)(*rest, **kwargs)
             except Exception:  # as the function, on operands that do not fit
                 continue

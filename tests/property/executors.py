@@ -36,7 +36,7 @@ from runtime.ir.text import print_graph
 from runtime.passes.pipeline import optimise
 from tests.execute.native.harness import bits
 from tests.property.numeric import Sample, sample
-from tests.property.oracle import time_limit
+from tests.property.oracle import TooLong, time_limit
 from tests.sharing import sharing
 
 CALLS = 4
@@ -184,7 +184,7 @@ def check(seed: int, tally: Tally, full: bool | None = None) -> str | None:
     try:
         with time_limit(60), contextlib.nullcontext() if full or unavailable() else quickly():
             return difference(one, tally)
-    except Exception as problem:
+    except (Exception, TooLong) as problem:
         return f"{type(problem).__name__}: {problem}"
 
 

@@ -356,7 +356,7 @@ class Numeric(Maker):
         a, b = self.pick(scope, is_array), self.pick(scope, is_array)
         if is_array(a.type) and is_array(b.type):
             op = self.random.choice(("matmul", "np.dot", "np.outer"))
-            if op != "np.outer" or not self.outer:  # outer products of outer products get large
+            if op != "np.outer" or not (self.outer or builder.parent):  # outer products of such get large
                 self.add(builder, scope, op, (a, b))
             self.outer = self.outer or op == "np.outer"
 
