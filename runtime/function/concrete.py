@@ -19,6 +19,7 @@ from runtime.function.accounts import guard_changes, holds
 from runtime.function.signature import Signature, argument_type, show
 from runtime.function.spec import TensorSpec
 from runtime.ir.graph import Graph
+from runtime.ir.walk import walk_nodes
 from runtime.lazy import Lazy
 from runtime.trace.record import Guard, Note, TraceResult
 from runtime.types import (
@@ -98,7 +99,9 @@ class ConcreteFunction:
     def plan(self) -> PlanSource:
         """The plan: the graph as one Python function, with its constants and lines."""
         try:
-            graph = at_once.with_sets(self.optimised) if self.device == "cpu" else self.optimised
+            graph: Graph = self.optimised
+            if self.device == "cpu" and any(node.op == "for" for node in walk_nodes(graph)):
+                graph = at_once.with_sets(graph)
             return python_source.plan_source(graph, device=self.device, blocks=True)
         except Exception as problem:  # a mistake of ours: the traced graph does it right, only slower
             self.plan_problem = f"{type(problem).__name__}: {problem}"
