@@ -162,8 +162,9 @@ class Quickly:
         except BaseException as error:
             if sys.version_info < (3, 11):  # a bare raise would restore the old traceback
                 raise error.with_traceback(cleaned(error))  # noqa: B904  it is the error that is being handled
-            error.__traceback__ = cleaned(error)
-            raise
+            else:  # a bare raise adds no entry for this frame
+                error.__traceback__ = cleaned(error)
+                raise
 
     def other(self, /, *values: Any, **named: Any) -> Any:
         """A call that none of the traces serves."""
