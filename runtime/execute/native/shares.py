@@ -49,10 +49,12 @@ def share(
         body(start, stop)
         return
     mark, owned, free, written = e.mark(), state.owned, list(state.free), set(state.written)
+    gang, watch = e.gang, e.watch
     try:
         name, captured = _part(state, body, long)
     except Serial:
         e.rollback(mark)
+        e.gang, e.watch, e.when, e.lanes, e.along, e.mask, e.last = gang, watch, TRUE, 1, "", "", ""
         state.owned, state.free, state.written = owned, free, written
         body(start, stop)
         return

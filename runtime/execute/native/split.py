@@ -70,7 +70,7 @@ class _Splitter:
         makers = {out: node for node in graph.nodes for out in node.outputs}
         for node in graph.nodes:
             if node.op in LOOPS:
-                found += self.loop(node, makers, graph.name)
+                found = self.loop(node, makers, graph.name, found)
             elif callee(node) is not None:
                 found.append(self.call(node))
             elif node.op in ("cond", "with"):
@@ -103,29 +103,63 @@ class _Splitter:
         self.count += 1
         return native
 
-    def loop(self, node: Node, makers: dict[Value, Node], name: str) -> list[Node]:
-        """The nodes that do what a loop does."""
-        alone, inputs = isolated(node, makers, f"{name}_loop{self.count + 1}")
-        try:
-            native = self.compile(alone)
-        except Unlowered as reason:
-            self.why = self.why or reason.with_traceback(None)
-            regions = tuple(dataclasses.replace(r, nodes=self.nodes(r)) for r in node.regions)
-            return [dataclasses.replace(node, regions=regions)]
-        self.count += 1
-        call: tuple[Operand, ...] = (Const(native, alone.name), *inputs)
-        if len(node.outputs) == 1:
-            return [Node("py.call", call, node.outputs, span=node.span)]
-        if not node.outputs:
-            return [Node("py.call", call, (Value(ObjectType(type(None))),), span=node.span)]
-        whole = Value(TupleType(tuple(v.type for v in node.outputs)))
-        reads = [Node("getitem", (whole, Const(k)), (v,), span=node.span) for k, v in enumerate(node.outputs)]
-        return [Node("py.call", call, (whole,), span=node.span), *reads]
+    def loop(self, node: Node, makers: dict[Value, Node], name: str, before: list[Node]) -> list[Node]:
+        """The nodes before a loop and those that do what it does; arrays that it fills are made by it."""
+        for arrays in dict.fromkeys((fresh(node, before), ())):
+            alone, inputs = isolated(node, makers, f"{name}_loop{self.count + 1}", arrays)
+            try:
+                native = self.compile(alone)
+            except Unlowered as reason:
+                self.why = self.why or reason.with_traceback(None)
+                continue
+            self.count += 1
+            call: tuple[Operand, ...] = (Const(native, alone.name), *inputs)
+            left = [n for n in before if n not in arrays]
+            return [*left, *_called(call, _given(node, arrays), node)]
+        regions = tuple(dataclasses.replace(r, nodes=self.nodes(r)) for r in node.regions)
+        return [*before, dataclasses.replace(node, regions=regions)]
 
 
-def isolated(node: Node, makers: dict[Value, Node], name: str) -> tuple[Graph, list[Value]]:
-    """A graph of one node alone, and the values that it takes; ranges and their like are made inside."""
+def _called(call: tuple[Operand, ...], outputs: tuple[Value, ...], node: Node) -> list[Node]:
+    """A call that gives these values."""
+    if len(outputs) == 1:
+        return [Node("py.call", call, outputs, span=node.span)]
+    if not outputs:
+        return [Node("py.call", call, (Value(ObjectType(type(None))),), span=node.span)]
+    whole = Value(TupleType(tuple(v.type for v in outputs)))
+    reads = [Node("getitem", (whole, Const(k)), (v,), span=node.span) for k, v in enumerate(outputs)]
+    return [Node("py.call", call, (whole,), span=node.span), *reads]
+
+
+def _given(node: Node, arrays: tuple[Node, ...]) -> tuple[Value, ...]:
+    """What a loop gives, and the arrays that it fills."""
+    return (*node.outputs, *(a.outputs[0] for a in arrays))
+
+
+def fresh(node: Node, before: list[Node]) -> tuple[Node, ...]:
+    """The nodes right before a loop that make arrays for it alone to fill."""
+    found: list[Node] = []
+    used: set[Operand] = set()
+    for n in reversed(before):
+        (out, *_) = n.outputs or (None,)
+        if n.op == "np.empty" and out in node.inputs and out not in used and not n.keywords:
+            found.insert(0, n)
+        elif n.op != "py.tuple" and not (out is not None and out in node.inputs and _iterator(out)):
+            break
+        used.update(n.inputs)
+    return tuple(found)
+
+
+def isolated(
+    node: Node, makers: dict[Value, Node], name: str, arrays: tuple[Node, ...]
+) -> tuple[Graph, list[Value]]:
+    """A graph of one node alone, and the values that it takes; ranges and their like are made inside, and the
+    arrays that are made for it."""
     inside: list[Node] = []
+    for n in arrays:
+        shape = makers.get(n.inputs[0]) if isinstance(n.inputs[0], Value) else None
+        inside += [m for m in (shape,) if m is not None and m.op == "py.tuple" and m not in inside]
+        inside.append(n)
     for x in node.inputs:
         maker = makers.get(x) if isinstance(x, Value) else None
         if maker is not None and isinstance(x, Value) and _iterator(x) and maker not in inside:
@@ -134,12 +168,13 @@ def isolated(node: Node, makers: dict[Value, Node], name: str) -> tuple[Graph, l
     taken: dict[Value, None] = {}
     for n in (*inside, node):
         taken.update(dict.fromkeys(x for x in n.inputs if isinstance(x, Value) and x not in own))
-    results: tuple[Operand, ...] = node.outputs
+    outputs = _given(node, arrays)
+    results: tuple[Operand, ...] = outputs
     last: tuple[Node, ...] = ()
-    if len(node.outputs) != 1:
-        whole = Value(TupleType(tuple(v.type for v in node.outputs)))
-        last = (Node("py.tuple", node.outputs, (whole,), span=node.span),) if node.outputs else ()
-        results = (whole,) if node.outputs else (Const(None),)
+    if len(outputs) != 1:
+        whole = Value(TupleType(tuple(v.type for v in outputs)))
+        last = (Node("py.tuple", outputs, (whole,), span=node.span),) if outputs else ()
+        results = (whole,) if outputs else (Const(None),)
     draft = Graph(name, tuple(taken), (*inside, node, *last), results)
     params = tuple(Value(v.type, v.name) for v in taken)
     nodes, results = inline(draft, params)

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import autograph as ag
+from runtime.config import settings
 from runtime.execute.native.executor import NativeLoops, unavailable
 from tests.execute.native.harness import both
 
@@ -72,3 +74,22 @@ def test_runs(function: Any, calls: list[tuple[Any, ...]], least: int) -> None:
     assert isinstance(native, NativeLoops) and len(native.parts) >= least, converted.traces[
         -1
     ].concrete.not_native
+
+
+def test_arrays_that_a_loop_fills_are_made_by_it() -> None:
+    @ag.vectorize
+    def steps(n, x):
+        k = 0
+        while n > 1:
+            n = n // 2 if n % 2 == 0 else 3 * n + 1
+            k += 1
+        return k, x * k
+
+    n, x = np.arange(1, 500), RNG.normal(size=499)
+    with settings.override(executor="native", compile="now"):
+        counts, scaled = steps(n, x)
+        (trace,) = steps._compiled.traces
+    assert counts.tolist() == [steps.f(int(m), 0.0)[0] for m in n]
+    assert scaled.tolist() == (x * counts).tolist()
+    assert counts.flags.owndata or counts.base.flags.owndata
+    assert "@autograph_PyArray_Empty(" in trace.concrete.native_ir
