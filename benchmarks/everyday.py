@@ -148,6 +148,24 @@ def k_means(x: Any) -> Any:
     return centres, labels
 
 
+def shifted_text(words: Any) -> Any:
+    return " ".join(word[1:] + word[0] if word else word for word in words)
+
+
+def sorted_by(x: Any) -> Any:
+    return sorted(x, key=lambda v: -v)
+
+
+def clipped_mean(x: Any) -> Any:
+    return np.clip(x, -1, 1).mean()
+
+
+def difference(x: Any) -> Any:
+    y = np.zeros_like(x)
+    y[1:] = x[1:] - x[:-1]
+    return y
+
+
 def newton(a: Any) -> Any:
     x = a
     while abs(x * x - a) > 1e-12 * a:
@@ -189,6 +207,10 @@ def cases() -> dict[str, Case]:
         "running sum": (running_sum, (vector,)),
         "life 300x300": (life, ((image > 0).astype(np.int64),)),
         "k_means 500x3": (k_means, (points,)),
+        "text from a generator": (shifted_text, (["some", "words", "of", "a", "line"],)),
+        "sorted by a lambda": (sorted_by, ([3, 1, 2],)),
+        "clipped mean 100": (clipped_mean, (vector[:100].copy(),)),
+        "difference 100": (difference, (vector[:100].copy(),)),
         "newton": (newton, (np.float64(7.3),)),
     }
 

@@ -494,7 +494,8 @@ class _Entry:
 def symbols(kernel: Kernel) -> dict[str, int]:
     """The addresses that the module refers to, but for the three callables around it."""
     objects = {name: id(value) for name, value in kernel.objects.items()}
-    return abi.symbols() | recycled.symbols() | kernel.addresses | objects
+    makes = any(f"@autograph_PyArray_{how}" in kernel.text for how in ("Empty", "Zeros"))
+    return abi.symbols() | (recycled.symbols() if makes else {}) | kernel.addresses | objects
 
 
 __all__ = ["module", "np", "symbols"]
