@@ -26,6 +26,7 @@ PAIR = "<2 x float>"  # a complex64: no register class of its own, so assembly t
 _KEPT = re.compile(r'call void asm sideeffect "", "x"\((?:\w+|<[^>]*>) (%[^)]*)\)')
 _FLOATS = re.compile(r"(%\S+) = f(?:add|sub|mul|div) (?:\w+|<[^>]*>) ([^\s,]+), ([^\s,]+)$")
 BARRIER = 'call void asm sideeffect "", "~{memory}"()'  # nothing moves across it
+APART = 'call void asm sideeffect "", ""()'  # keeps what is in a block from being done anyway
 FLAGS = 1 | 4 | 8 | 16  # invalid, division by zero, overflow, underflow
 _TARGET = re.compile(r"label %(\w+)")
 

@@ -26,7 +26,7 @@ from runtime.execute.native import (
     plain_nodes,
     shares,
 )
-from runtime.execute.native.emit import FALSE, TRUE, Block, Emitter, Phi
+from runtime.execute.native.emit import APART, FALSE, TRUE, Block, Emitter, Phi
 from runtime.execute.native.facts import gain, often, watches
 from runtime.execute.native.iterables import length
 from runtime.execute.native.kept_axes import keep_axes
@@ -101,7 +101,8 @@ class _Lowering:
         self.e.flush()
         for k, (llvm, text) in enumerate(held):
             at = self.e.op(f"getelementptr i64, ptr %out, i64 {k}")
-            self.e.line(f"store {'i8' if llvm == 'i1' else llvm} {self.byte(llvm, text)}, ptr {at}")
+            llvm, text = ("i8", self.e.op(f"zext i1 {text} to i8")) if llvm == "i1" else (llvm, text)
+            self.e.line(f"store {llvm} {text}, ptr {at}")
         self.e.end("ret i32 0")
         self.e.start(Block("bail"))
         self.e.end("ret i32 1")
@@ -129,10 +130,6 @@ class _Lowering:
             s.addresses,
             gain(self.graph),
         )
-
-    def byte(self, llvm: str, text: str) -> str:
-        """A value as it is stored."""
-        return self.e.op(f"zext i1 {text} to i8") if llvm == "i1" else text
 
     # ------------------------------------------------------------------ regions and nodes
     def region(self, graph: Graph, args: Sequence[Val]) -> list[Val] | None:
@@ -326,6 +323,7 @@ class _Lowering:
                     narrowing.combined(e, x.text, choice, yes.text, no.text)
                     if narrowing.decided(yes, no) and "!prof" not in asked.lines[-1]:
                         asked.lines[-1] += f", !prof !{int(not yes.const)}"  # a loop is left once
+                        blocks[not yes.const].lines.insert(0, APART)
         return met
 
     def holds(self, x: Val | None) -> str:
@@ -538,7 +536,7 @@ class _Lowering:
                 e.branch(more, on, off)
                 exits.append((after, off, dict(e.memo)))
                 e.start(on)
-            if not ends and pauses.long(trips.first, stop()) and not _loops(node):
+            if not ends and pauses.long(trips.first, stop(), source) and not _loops(node):
                 self.breathe(counter.text, pauses.TRIPS)
             step = e.effect(f"add {'nsw' if trips.signed else 'nuw'} i64 {counter.text}, 1")
             return [one(PYTHON_INT, step), *after]
@@ -567,7 +565,7 @@ class _Lowering:
             self.rest(e.op(f"icmp ne i64 {end}, {whole}"))
             return [one(PYTHON_INT, end), *after[1:]]
 
-        if ends and not _loops(node) and pauses.long(trips.first, whole):
+        if ends and not _loops(node) and pauses.long(trips.first, whole, source):
             return self.loop(None, first, stretch)[1:]
         carry = self.loop(node, first, trip, ends, ends and not _loops(node))
         return self.leave(exits, carry[1:]) if tested else carry[1:]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from runtime.execute.native import shares
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.state import State
+from runtime.execute.native.values import Rng, Val
 
 OUTER = 8  # the logarithm of how many trips of a `for` with a loop inside lie between pauses
 TRIPS = 16  # the same for any other loop
@@ -32,8 +33,10 @@ def pause(state: State, condition: str) -> None:
     e.start(following)
 
 
-def long(first: str, stop: str) -> bool:
-    """Whether a loop may make more trips than lie between pauses."""
+def long(first: str, stop: str, over: Val) -> bool:
+    """Whether a loop over something may make more trips than lie between pauses."""
+    if isinstance(over, Rng) and over.span is not None:
+        return over.span[1] - over.span[0] >= 1 << TRIPS
     known = all(x.lstrip("-").isdigit() for x in (first, stop))
     return not known or int(stop) - int(first) > 1 << TRIPS
 

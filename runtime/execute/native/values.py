@@ -334,6 +334,9 @@ def within(e: Emitter, x: Num, whole: str, limit: int) -> None:
         return
     if x.scalar.bits < limit.bit_length():
         return
+    low, high = span_of(x)
+    if -limit <= low and high <= limit:
+        return
     if x.scalar.kind == "u":
         e.defer_if(e.op(f"icmp ugt i64 {whole}, {limit}"))
         return
