@@ -264,7 +264,8 @@ def _added_up(
         inner = taken(trace, made)
         if inner is not None and inner.add_up is not None:
             return inner.add_up(total)
-        return loop(there(trace, made), lambda value, total: add(total, value), (total,))
+        made = made if inner is None else inner.again()
+        return loop(made, lambda value, total: add(total, value), (total,))
 
     def body(item: Any, total: Any) -> Any:
         if where is None:

@@ -252,7 +252,8 @@ def _sum(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     claim = _sum_type(trace, args[0]) if type(start) is int and start == 0 else OBJECT
     if claim != OBJECT:
         return trace.record("py.call", [sum, trace.receiver(args[0])], type=claim)
-    return _added(trace, tuple(there(trace, a) for a in args), kwargs)
+    first = args[0] if waiting is None else waiting.again()
+    return _added(trace, (first, *args[1:]), kwargs)
 
 
 def _sum_type(trace: Trace, x: Any) -> Type:

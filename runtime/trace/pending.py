@@ -18,19 +18,20 @@ from runtime.trace.values import Object
 
 @dataclass
 class Pending:
-    """How an iterator is done without.  mark: before it was recorded; nodes: how many there were after it.
+    """How an iterator is done without.  mark: before it was recorded; last: the node that made it.
 
     sources: the containers that it goes through.  again: records it again.
     items: its items, None where they aren't known.  add_up: what adding them all to a value gives.
     listed: the list of them all."""
 
     mark: Any
-    nodes: int
+    last: Any
     sources: tuple[Identity, ...]
     again: Callable[[], Any]
     items: Callable[[], list[Any] | None] | None = None
     add_up: Callable[[Any], Any] | None = None
     listed: Callable[[], Any] | None = None
+    is_taken: bool = False
 
     def disturbed(self, trace: Trace, log: Log) -> bool:
         """Whether something may have been written to the sources since the log was begun."""
@@ -53,15 +54,18 @@ def pend(
             sources.append(trace.views[who][0]._facts.identity)
         elif who is not None:
             sources.append(who)
-    nodes = len(trace.builder.nodes)
-    trace.pending[handle._facts.identity] = Pending(mark, nodes, tuple(sources), again, **ways)
+    last = trace.builder.nodes[-1]
+    trace.pending[handle._facts.identity] = Pending(mark, last, tuple(sources), again, **ways)
 
 
 def taken(trace: Trace, x: Any) -> Pending | None:
     """How to do without an iterator that nobody else can have touched, with its nodes removed; else None."""
     found: Pending | None = trace.pending.get(x._facts.identity) if isinstance(x, Object) else None
-    if found is None or trace.builder is not found.mark[0] or len(trace.builder.nodes) != found.nodes:
+    if found is None or found.is_taken or trace.builder is not found.mark[0]:
         return None
+    if not trace.builder.nodes or trace.builder.nodes[-1] is not found.last:
+        return None
+    found.is_taken = True
     trace.rollback(found.mark)
     return found
 
@@ -80,7 +84,8 @@ def at_once(trace: Trace, x: Any) -> Any:
 
 
 def there(trace: Trace, x: Any) -> Any:
-    """The value, recorded again if it is an iterator whose nodes were removed."""
+    """The value, recorded again if it is an iterator whose nodes were removed for one over it that is itself
+    recorded again."""
     if not isinstance(x, Object) or trace.builder.visible(x._facts.operand):
         return x
     found = trace.pending.get(x._facts.identity)

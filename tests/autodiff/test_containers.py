@@ -371,6 +371,8 @@ def test_iterators_that_are_used_twice() -> None:
             total = total + p.sum() * i
         for i, p in pairs:  # there is nothing left
             total = total + 100.0 * p.sum()
+        sums = (p.sum() for p in ps)
+        total = total + sum(sums) * 10 + sum(sums)
         queue = [1.0, 2.0]
         for i, q in enumerate(queue):
             if i < 5:
