@@ -19,7 +19,7 @@ from runtime.computed import computed
 from runtime.config import settings
 from runtime.execute import traceback
 from runtime.execute.loader import load
-from runtime.execute.native import abi, entry, llvm_load
+from runtime.execute.native import abi, entry, llvm_load, small_arrays
 from runtime.execute.native.kinds import Unlowered
 from runtime.execute.native.llvm_load import Code
 from runtime.execute.native.lower import lower
@@ -90,7 +90,7 @@ class NativeFunction:
         self.entry = self._code.entry
 
     def _compile(self, in_order: bool) -> tuple[Code, str]:
-        kernel = lower(self._graph, in_order)
+        kernel = small_arrays.tried(self._graph, functools.partial(lower, in_order=in_order))
         text = entry.module(kernel, in_order)
         missed = self._missed if in_order else self._by_plan
         bailed = self._bailed if in_order else self._by_plan
