@@ -49,6 +49,11 @@ def text_of(node: Any) -> str:
     return ast.unparse(ast.fix_missing_locations(module))
 
 
+def printed(text: str) -> str:
+    """A text as this Python's `ast` prints it: 3.10 sets other parentheses."""
+    return ast.unparse(ast.parse(textwrap.dedent(text)))
+
+
 def converted(function: Callable, operators: types.ModuleType = plain_ag) -> Callable:
     """The converted function, over the same globals and cells."""
     made = conversion(function)

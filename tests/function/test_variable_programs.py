@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import sys
 
 import numpy as np
 import pytest
@@ -293,4 +294,5 @@ PROGRAMS = [value for name, value in list(globals().items()) if name[0] == "p" a
 def test_as_in_plain_python(program):
     f = ag.function(program)
     assert outcomes(f) == outcomes(program)
-    assert f.traces[0].plain is None
+    # From 3.12 on `sum` adds Python's floats with more care than `+` does, so it is left to Python.
+    assert f.traces[0].plain is None or (program is p7 and sys.version_info >= (3, 12))

@@ -3,11 +3,9 @@
 # ruff: noqa: E501  the wanted texts are written as they come
 from __future__ import annotations
 
-import textwrap
-
 import pytest
 
-from tests.autograph.converting import conversion, text_of
+from tests.autograph.converting import conversion, printed, text_of
 
 GOLDEN = {
     "design": (
@@ -209,7 +207,7 @@ GOLDEN = {
 @pytest.mark.parametrize("name", GOLDEN)
 def test_text(name: str) -> None:
     source, want = GOLDEN[name]
-    assert text_of(conversion(source).node) == textwrap.dedent(want).strip()
+    assert text_of(conversion(source).node) == printed(want)
 
 
 def test_the_given_tree_is_left_alone_and_the_text_is_stable() -> None:

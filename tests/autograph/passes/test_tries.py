@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 import contextlib
-import textwrap
 
 import numpy as np
 import pytest
 
-from tests.autograph.converting import conversion, text_of
+from tests.autograph.converting import conversion, printed, text_of
 
 GOLDEN = {
     "results and a box": (
@@ -192,4 +191,4 @@ GOLDEN = {
 def test_text(name: str) -> None:
     source, wanted = GOLDEN[name]
     names = {"contextlib": contextlib, "np": np, "check": len}
-    assert text_of(conversion(source, names).node) == textwrap.dedent(wanted).strip()
+    assert text_of(conversion(source, names).node) == printed(wanted)
