@@ -16,7 +16,17 @@ import numpy as np
 from runtime import elements
 from runtime.elements import as_python
 from runtime.execute.native import complexes
-from runtime.execute.native.arrays import copied, create, dense, dimension, fill, size, sizes, turned
+from runtime.execute.native.arrays import (
+    address,
+    copied,
+    create,
+    dense,
+    dimension,
+    fill,
+    size,
+    sizes,
+    turned,
+)
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.floats import cast, finite, to_float
 from runtime.execute.native.kinds import (
@@ -515,6 +525,10 @@ def attribute(state: State, x: Val, name: str) -> Val:
         return lift(len(x.dims))
     if name == "size":
         return size(state.e, x)
+    if name in ("real", "imag") and x.element.kind == "c":
+        dtype = complexes.part_kind(x.element).dtype
+        at = address(state.e, x, str(dtype.itemsize) if name == "imag" else "0")
+        return Arr(dtype, at, x.dims, x.strides, None, x.roots, x.depth, x.site, x.age)
     if name == "T":
         return turned(x, range(len(x.dims))[::-1])
     raise Unlowered(f"the attribute {name}")

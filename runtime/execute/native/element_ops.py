@@ -41,6 +41,8 @@ LOGICAL = {"logical_and": "and", "logical_or": "or", "logical_xor": "xor"}
 
 def lowered(e: Emitter, name: str, kind: Scalar, out: Scalar, count: int) -> Lowered | None:
     """The instructions of a ufunc on operands of one kind, or None where there are none here."""
+    if kind.kind == "c":
+        return _of_pairs(name)
     if count == 2:
         return _binary(e, name, kind, out)
     if count == 1 and kind.kind in "iu" and name in OF_INTEGERS:
@@ -50,6 +52,11 @@ def lowered(e: Emitter, name: str, kind: Scalar, out: Scalar, count: int) -> Low
     if count == 1 and kind.kind in "iu" and kind == out and name == "sign":
         return lambda x: _one_of_sign(e, kind, x.text)
     return _unary(e, name, kind, out) if count == 1 else None
+
+
+def _of_pairs(name: str) -> Lowered | None:
+    """NumPy's loops do all but this on complex numbers: several at once, in an order of their own."""
+    return (lambda x: x.text) if name == "positive" else None
 
 
 def _one_of_sign(e: Emitter, kind: Scalar, x: str) -> str:

@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 
 from runtime.config import settings
-from runtime.execute.native import element_ops, shares, stencils, vector_math
+from runtime.execute.native import complexes, element_ops, shares, stencils, vector_math
 from runtime.execute.native.arrays import create, dense, times
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.floats import cast
 from runtime.execute.native.kinds import Scalar, Unlowered, numpy_scalar
 from runtime.execute.native.lines import (
     TILE,
+    Scattered,
     about,
     begin,
     counted,
@@ -62,23 +63,50 @@ def as_lazy(e: Emitter, x: Val, kind: Scalar | None = None) -> Lazy:
     if isinstance(x, Num):
         if len(x.members) != 1:
             raise Unlowered("a number of two kinds with an array")
-        number = x if kind is None else cast(e, x, kind)
+        number = x if kind is None else complexes.cast(e, x, kind) if kind.kind == "c" else cast(e, x, kind)
         held = number.scalar
-        return Lazy(held, (), lambda _: one(held, e.splat(held.llvm, number.text)), ())
+        return Lazy(held, (), lambda _: one(held, in_lanes(e, number)), ())
     if isinstance(x, Arr):
         source = x
         element = shared(e, source.element, lambda indices: element_at(e, source, indices))
         x = Lazy(source.element, source.dims, element, (source,), True)
-    if not isinstance(x, Lazy) or x.kind.kind not in "biuf":
-        raise Unlowered("an operator on an array and something else, or on complex numbers")
+    if not isinstance(x, Lazy):
+        raise Unlowered("an operator on an array and something else")
     return x if kind is None or x.kind == kind else converted(e, x, kind)
+
+
+def in_lanes(e: Emitter, x: Num) -> str:
+    """A number in all lanes; complex ones come one by one."""
+    if e.lanes > 1 and x.scalar.kind == "c":
+        raise Scattered
+    return e.splat(x.llvm, x.text)
 
 
 def converted(e: Emitter, x: Lazy, kind: Scalar) -> Lazy:
     """The same elements in another dtype, as NumPy's casts make them."""
-    element = shared(e, kind, lambda indices: one(kind, element_ops.converted(e, x.element(indices), kind)))
+    if x.kind.kind == "c" and kind.kind != "c":
+        raise Unlowered("complex elements taken as real ones")  # with a warning
+
+    def cast_element(indices: Sequence[str]) -> Num:
+        value = x.element(indices)
+        return one(
+            kind, in_pairs(e, value, kind) if kind.kind == "c" else element_ops.converted(e, value, kind)
+        )
+
+    element = shared(e, kind, cast_element)
     widest = max(x.widest, x.kind.dtype.itemsize)
     return Lazy(kind, x.dims, element, x.leaves, parts=x.parts, cost=x.cost + 1, widest=widest)
+
+
+def in_pairs(e: Emitter, x: Num, kind: Scalar) -> str:
+    """An element as a complex one."""
+    if e.lanes > 1:
+        raise Scattered
+    if x.scalar.kind != "c":
+        part = complexes.part_kind(kind)
+        real = x.text if x.scalar == part else element_ops.converted(e, x, part)
+        return complexes.paired(e, kind, real, "0.0").text
+    return complexes.cast(e, x, kind).text
 
 
 def common_dims(e: Emitter, parts: Sequence[Lazy]) -> tuple[str, ...]:
@@ -125,9 +153,10 @@ def combined(
     return Lazy(kind, dims, element, leaves, parts=merged_parts(parts), cost=total, widest=widest)
 
 
-def worth_keeping(state: State, x: Lazy) -> Lazy:
-    """A lazy array that several loops over a line read: its lines are kept where computing them is dear."""
-    return kept(state, x) if x.cost >= KEEP_FROM and x.dims and x.dims[-1] != "1" else x
+def worth_keeping(state: State, x: Lazy, whole: bool = True) -> Lazy:
+    """A lazy array that several loops over a line read, or (whole: False) over a tile of it: it is kept where
+    computing it is dear."""
+    return kept(state, x, whole) if x.cost >= KEEP_FROM and x.dims and x.dims[-1] != "1" else x
 
 
 # ------------------------------------------------------------------------------------------ operators
@@ -149,8 +178,6 @@ def in_place(state: State, op: str, a: Arr, b: Val) -> Arr:
 
 def kind_of(x: Val) -> Scalar:
     """The kind of an operand or of its elements."""
-    if isinstance(x, (Num, Arr)) and (x.element if isinstance(x, Arr) else x.members[0]).kind == "c":
-        raise Unlowered("an operator on arrays of complex numbers")
     if isinstance(x, Num) and len(x.members) == 1:
         return x.scalar
     if isinstance(x, Arr):
@@ -190,8 +217,6 @@ def apply(state: State, ufunc: np.ufunc, args: Sequence[Val]) -> Lazy:
     e = state.e
     args = [either_kind(x, args) for x in args]
     kinds = loop_kinds(ufunc, *map(kind_of, args))
-    if any(k.kind not in "biuf" for k in kinds):
-        raise Unlowered(f"np.{ufunc.__name__} on complex numbers")
     parts = [as_lazy(e, x, kind) for x, kind in zip(args, kinds, strict=False)]
     name, kind, out = ufunc.__name__, kinds[0], kinds[-1]
     if len(parts) == 1 and vector_math.known(name, kind) and kind == out:
@@ -205,7 +230,7 @@ def apply(state: State, ufunc: np.ufunc, args: Sequence[Val]) -> Lazy:
 
 def by_tiles(state: State, ufunc: np.ufunc, kinds: Sequence[Scalar], parts: Sequence[Lazy]) -> Lazy:
     """A ufunc by its own inner loop."""
-    if ufunc.__name__ == "power" and kinds[0].kind != "f":
+    if ufunc.__name__ == "power" and kinds[0].kind not in "fc":
         raise Unlowered("an integer array to a power")  # the loop may raise an exception
     found = inner_loop(ufunc, list(kinds))
     if found is None:
@@ -235,7 +260,7 @@ def power(state: State, a: Val, b: Val) -> Lazy:
     """`a ** b`, which NumPy computes by simpler ufuncs for some exponents."""
     if is_array(a) and isinstance(b, Num) and b.scalar.weak and b.scalar.kind in "if" and b.const is not None:
         kind = kind_of(a)
-        if kind.kind == "f" and b.const in POWERS:
+        if kind.kind in "fc" and b.const in POWERS:
             return apply(state, getattr(np, POWERS[b.const]), (a,))
         if kind.kind == "f" and settings.math == "fast" and b.const in (3, 4):
             part = as_lazy(state.e, a)
@@ -258,6 +283,8 @@ def where(state: State, condition: Val, a: Val, b: Val) -> Lazy:
     given = [kind_of(x) for x in (a, b)]
     kind = numpy_scalar(np.result_type(*(_sample(k) for k in given)))
     test = as_lazy(e, condition)
+    if test.kind.kind == "c":
+        raise Unlowered("np.where of complex numbers")
     parts = [test, as_lazy(e, a, kind), as_lazy(e, b, kind)]
 
     def pick(c: Num, x: Num, y: Num) -> str:
@@ -266,7 +293,7 @@ def where(state: State, condition: Val, a: Val, b: Val) -> Lazy:
             if (
                 part.cost and kind.kind != "b"
             ):  # NumPy computes both everywhere, and warns of what neither gives
-                e.keep_lanes(kind.llvm, value.text)
+                (e.keep if kind.kind == "c" else e.keep_lanes)(kind.llvm, value.text)
         return e.op(f"select {e.wide('i1')} {asked}, {t} {x.text}, {t} {y.text}")
 
     return combined(state, parts, kind, pick)
@@ -275,7 +302,7 @@ def where(state: State, condition: Val, a: Val, b: Val) -> Lazy:
 def _sample(kind: Scalar) -> Any:
     """Something that takes part in promotion as a number of the kind does."""
     if kind.weak and kind.kind != "b":
-        return 0 if kind.kind == "i" else 0.0
+        return {"i": 0, "f": 0.0, "c": 0j}[kind.kind]
     return kind.dtype
 
 
@@ -286,7 +313,7 @@ def clip(state: State, x: Val, low: Val, high: Val) -> Val:
         raise Unlowered("np.clip with one bound")
     kinds = loop_kinds(CLIP, *map(kind_of, (x, low, high)))
     parts = [as_lazy(state.e, v, kinds[0]) for v in (x, low, high)]
-    if all(isinstance(b, Num) and b.const == b.const for b in bounds) and kinds[0].kind != "b":
+    if all(isinstance(b, Num) and b.const == b.const for b in bounds) and kinds[0].kind not in "bc":
         if all(isinstance(b, Num) and b.const is not None for b in bounds):
             return combined(state, parts, kinds[-1], element_ops.clipped(state.e, kinds[0]))
     return by_tiles(state, CLIP, kinds, parts)
@@ -477,7 +504,8 @@ def stored_line(
     def put(indices: list[str], x: Num) -> None:
         put_at(state.e, target, indices, x)
 
-    line(state, value, outer, stop, put, lanes, start=start, ready=ready, masked=unit, even=even)
+    to = target if unit and value.kind == target.element else None
+    line(state, value, outer, stop, put, lanes, start=start, ready=ready, masked=unit, even=even, to=to)
 
 
 __all__ = ["inner_indices", "worth_keeping"]

@@ -269,8 +269,11 @@ def before_whole(e: Emitter, at: str, lanes: int, itemsize: int, size: str) -> s
 def line(
     state: State, value: Lazy, outer: Sequence[str], size: str, put: Put, lanes: int,
     *, start: str = "0", ready: bool = False, masked: bool = True, first: str = "", even: bool = False,
+    to: Arr | None = None,
 ) -> None:  # fmt: skip
     """Give each element of a line (or as many as there are lanes) to `put`.
+
+    to: where they go, side by side, so that a ufunc's own loop can write them there itself.
 
     outer: the indices of all axes but the last.  start: the first element.  ready: whether the parts for rows
     are prepared.  first: how many elements come before the first whole vector.  even: there is no rest.
@@ -290,18 +293,22 @@ def line(
     if not tiles:
         vectors(e, start, size, lanes, body, masked, first if masked else "", even)
         return
+    last = value.held if to is not None and value.held in tiles else None
 
-    def tile(start: str) -> None:
-        end = e.op(f"add i64 {start}, {TILE}")
-        stop = e.select(e.op(f"icmp slt i64 {end}, {size}"), "i64", end, size)
+    def some(start: str, stop: str, even: bool) -> None:
         for part in tiles:
+            if to is not None and part is last and isinstance(part, Looped):
+                part.compute(state, outer, start, stop, located(e, to, [*outer, start]))
+                return
             part.prepare(state, outer, start, stop)
         vectors(e, start, stop, lanes, body, masked, even=even)
 
+    def tile(start: str) -> None:
+        end = e.op(f"add i64 {start}, {TILE}")
+        some(start, e.select(e.op(f"icmp slt i64 {end}, {size}"), "i64", end, size), even)
+
     if start == "0" and size.isdigit() and int(size) <= TILE:
-        for part in tiles:
-            part.prepare(state, outer, "0", size)
-        vectors(e, "0", size, lanes, body, masked)
+        some("0", size, False)
     else:
         counted(e, start, size, TILE, tile)
 
@@ -422,6 +429,10 @@ class Kept:
         each = duration(self.source) / max(about((size,)), 1)
         share(state, "0", size, some, cost=each, grain=TILE)
 
+    def place(self, e: Emitter, start: str) -> str:
+        """The address of the elements from an index on."""
+        return located(e, self.room.array(e), [start])
+
     def element(self, e: Emitter, indices: Sequence[str]) -> Num:
         """An element that was kept."""
         found: Num = untagged(e, lambda: element_at(e, self.room.array(e), indices[-1:]))
@@ -436,13 +447,58 @@ def inner_indices(value: Lazy, outer: Sequence[str]) -> list[str]:
     return ["0" if n == "1" else i for n, i in zip(value.dims, own, strict=False)]
 
 
-def kept(state: State, source: Lazy) -> Lazy:
-    """The same array, whose lines are computed once for all uses in a line."""
-    e, part = state.e, Kept(source)
+class KeptTile:
+    """A tile of a lazy array in memory, for several uses."""
+
+    row = False
+
+    def __init__(self, source: Lazy) -> None:
+        self.source, self.itemsize = source, source.kind.dtype.itemsize
+        total = math.prod(int(n) if n.isdigit() else TILE for n in source.dims)  # all may be one line
+        self.room = Room(source.kind, str(min(total, TILE)))
+        self.made: Arr | None = None
+
+    def reserve(self, state: State) -> None:
+        """Find room for it, before any loop."""
+        self.room.reserve(state)
+
+    def prepare(self, state: State, outer: Sequence[str], start: str, stop: str) -> None:
+        """Compute the tile."""
+        e, made = state.e, self.room.array(state.e, start)
+        own = inner_indices(self.source, outer)
+
+        def body(k: str) -> None:
+            value = self.source.element([*own, k])
+            untagged(e, lambda: put_at(e, made, [k], value))
+
+        vectors(e, start, stop, width(self.source), body)
+        self.made = made
+
+    def place(self, e: Emitter, start: str) -> str:
+        """The address of the tile."""
+        return self.room.at
+
+    def element(self, e: Emitter, indices: Sequence[str]) -> Num:
+        """An element of the tile."""
+        made = self.made
+        assert made is not None
+        found: Num = untagged(e, lambda: element_at(e, made, indices[-1:]))
+        return found
+
+
+def kept(state: State, source: Lazy, whole: bool) -> Lazy:
+    """The same array, whose elements are computed once for all uses in a line (whole), or in a tile of it."""
+    e, part = state.e, Kept(source) if whole else KeptTile(source)
     element = shared(e, source.kind, lambda indices: part.element(e, indices))
-    return Lazy(
-        source.kind, source.dims, element, source.leaves, parts=(*row_parts(source), part), cost=1, held=part
-    )
+    parts = (*(row_parts(source) if whole else source.parts), part)
+    return Lazy(source.kind, source.dims, element, source.leaves, parts=parts, cost=1, held=part)
+
+
+def in_memory(x: Lazy) -> bool:
+    """Whether the elements of a line are where a ufunc's own loop can read them."""
+    if not x.dims or x.dims[-1] == "1":
+        return False
+    return x.plain or isinstance(x.held, (Kept, KeptTile, Looped))
 
 
 class Looped:
@@ -462,19 +518,27 @@ class Looped:
 
     def reserve(self, state: State) -> None:
         """Find room for it, before any loop."""
-        for room in self.rooms:
-            room.reserve(state)
+        for k, room in enumerate(self.rooms):
+            if k >= len(self.operands) or not in_memory(self.operands[k]):
+                room.reserve(state)
 
     def prepare(self, state: State, outer: Sequence[str], start: str, stop: str) -> None:
         """Compute the tile."""
+        result = self.rooms[-1]
+        self.compute(state, outer, start, stop, result.at)
+        self.made = result.array(state.e, "0" if self.row else start)
+
+    def compute(self, state: State, outer: Sequence[str], start: str, stop: str, to: str) -> None:
+        """Compute the tile, which goes to an address."""
         e = state.e
         if self.row:
             start, stop = "0", "1"
-        places = [self.operand(state, k, outer, start, stop) for k in range(len(self.operands))]
-        result = self.rooms[-1]
-        places.append((result.at, str(result.kind.dtype.itemsize)))
+        places: list[tuple[str, str]] = []
+        for k, x in enumerate(self.operands):
+            same = [place for other, place in zip(self.operands, places, strict=False) if other is x]
+            places.append(same[0] if same else self.operand(state, k, outer, start, stop))
+        places.append((to, str(self.rooms[-1].kind.dtype.itemsize)))
         call_loop(state, self.ufunc, self.kinds, self.found, places, minus(e, stop, start))
-        self.made = result.array(e, start)
 
     def operand(self, state: State, k: int, outer: Sequence[str], start: str, stop: str) -> tuple[str, str]:
         """(address, step) of an operand's elements."""
@@ -483,6 +547,9 @@ class Looped:
         if x.plain and x.dims and x.dims[-1] != "1":
             leaf = x.leaves[0]
             return located(e, leaf, [*own, start]), leaf.strides[-1]
+        if in_memory(x):
+            assert isinstance(x.held, (Kept, KeptTile, Looped))
+            return x.held.place(e, start), str(x.kind.dtype.itemsize)
         row = room.array(e, start)
         if not x.dims or x.dims[-1] == "1":
             value = x.element([*own, "0"] if x.dims else [])
@@ -496,6 +563,10 @@ class Looped:
 
         vectors(e, start, stop, width(x), body)
         return room.at, str(room.kind.dtype.itemsize)
+
+    def place(self, e: Emitter, start: str) -> str:
+        """The address of the tile that was made last."""
+        return self.rooms[-1].at
 
     def element(self, e: Emitter, indices: Sequence[str]) -> Num:
         """An element of the tile that was made last."""
@@ -513,4 +584,5 @@ def looped(
     e, part = state.e, Looped(ufunc, kinds, found, operands, dims)
     element = shared(e, kinds[-1], lambda indices: part.element(e, indices))
     leaves = tuple(leaf for x in operands for leaf in x.leaves)
-    return Lazy(kinds[-1], tuple(dims), element, leaves, parts=(*merged_parts(operands), part), cost=20)
+    parts = (*merged_parts(operands), part)
+    return Lazy(kinds[-1], tuple(dims), element, leaves, parts=parts, cost=20, held=part)

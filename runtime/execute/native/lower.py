@@ -165,7 +165,7 @@ class _Lowering:
                     if value not in waiting:
                         x = self.kept(x, life.dying(x, env, k))
                     elif waiting[value]:
-                        x = elementwise.worth_keeping(self.state, x)
+                        x = elementwise.worth_keeping(self.state, x, waiting[value] == "line")
                 env[value] = x
                 life.born(x)
             life.forget(env, node, k)

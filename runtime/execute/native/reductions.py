@@ -162,6 +162,8 @@ def _exact_double(e: Emitter, name: str, x: Lazy, axes: Sequence[int]) -> Scalar
 
 def typed(state: State, name: str, x: Lazy, dtype: Val | None, axes: Sequence[int]) -> Lazy:
     """The operand in the dtype that the reduction computes in."""
+    if x.kind.kind == "c":
+        raise Unlowered(f"np.{name} of complex numbers")
     kind = x.kind
     if name in ("argmax", "argmin"):
         kind = BYTE if kind.kind == "b" else kind

@@ -61,7 +61,7 @@ def share(
     types = ", ".join(llvm for _, llvm in captured)
     context = e.slot(f"{{ {types} }}")
     for k, (value, llvm) in enumerate(captured):
-        e.line(f"store {llvm} {value}, ptr {_field(e, types, context, k)}")
+        e.line(f"store {llvm} {value}, ptr {_field(e, types, context, k)}, align 1")
     function = state.address("share", pool.address("share"))
     work = e.select(only, "i64", work, "0")
     status = e.effect(
@@ -198,7 +198,7 @@ def _part(state: State, body: Body, long: bool) -> tuple[str, list[tuple[str, st
     head = [f"  %{cell} = alloca i32, align 4\n  store i32 0, ptr %{cell}" for cell in ("raised", "left")]
     for k, (value, llvm) in enumerate(captured):
         head.append(f"  %at.{k} = getelementptr {{ {types} }}, ptr %context, i32 0, i32 {k}")
-        head.append(f"  {value} = load {llvm}, ptr %at.{k}")
+        head.append(f"  {value} = load {llvm}, ptr %at.{k}, align 1")
     head += [f"  {line}" for line in prologue]
     first, *rest = (b.text() for b in blocks)
     label, _, text = first.partition("\n")

@@ -71,8 +71,9 @@ def along_lines(node: Node) -> bool:
     return isinstance(axis, Const) and type(axis.value) is int and axis.value in (-1, len(shape) - 1)
 
 
-def may_wait(graph: Graph) -> dict[Value, bool]:
-    """The values that need not be stored, and whether their lines are better kept for several loops."""
+def may_wait(graph: Graph) -> dict[Value, str]:
+    """The values that need not be stored, and what of them is better kept for several loops: "line", "tile"
+    (where nothing else than elements is made of it), or nothing."""
     counted: dict[Operand, int] = {}
     for x in used_operands(graph):
         counted[x] = counted.get(x, 0) + 1
@@ -83,7 +84,8 @@ def may_wait(graph: Graph) -> dict[Value, bool]:
                 readers.setdefault(x, []).append(k)
     quiet = [effect_of(node, OPS) == PURE for node in graph.nodes]
     costs = _costs(graph)
-    found: dict[Value, bool] = {}
+    found: dict[Value, str] = {}
+    lines: dict[Value, bool] = {}  # of a value that waits: whether a line of it is reduced
     places: dict[Value, frozenset[int]] = {}  # of a value that waits: the nodes that compute it
     loops: dict[Value, frozenset[object]] = {}  # and the loops over a line that read it
     for k in range(len(graph.nodes) - 1, -1, -1):
@@ -96,12 +98,14 @@ def may_wait(graph: Graph) -> dict[Value, bool]:
             continue  # nobody reads it, or a region or the result does
         where: set[int] = set()
         reading: set[object] = set()
+        lines[value] = False
         for u in uses:
             other = graph.nodes[u]
             if not _reads(other, value):
                 where = set()
                 break
             out = other.outputs[0] if other.outputs else None
+            lines[value] |= reduction(other) or (out is not None and lines.get(out, False))
             if out in found:
                 assert out is not None
                 where |= places[out]
@@ -113,7 +117,8 @@ def may_wait(graph: Graph) -> dict[Value, bool]:
             continue
         if len(where) > 1 and costs[value] > CHEAP:
             continue
-        found[value] = len(reading) > 1 and len(where) == 1
+        several = len(reading) > 1 and len(where) == 1
+        found[value] = "" if not several else "line" if lines[value] else "tile"
         places[value], loops[value] = frozenset(where), frozenset(reading)
     return found
 
