@@ -10,7 +10,9 @@ What always holds:
   with it, is taken by exchanging the whole word, and what describes a job is written only while no part is
   left: who took a part has read the description of that very job.  Seats number the helpers of a job.
 - After a helper has counted its part as done it touches nothing of the job.
-- The first part is always the caller's: in a loop around, what lies in a processor's cache stays there.
+- Each thread has its own parts, side by side, so that in a loop around it works on what lies in its cache; it
+  takes those of others when nobody came, or these don't take them in a while.  `@marks` hold the epoch in which
+  a part was taken last.
 - Whoever finds the pool busy works alone, and so does a loop inside a loop.
 - What floating point operations flag belongs to a thread: a helper begins without, and hands on what a part
   flagged, from bit 8 of its result on.  Modes of rounding are those of the caller.
@@ -31,6 +33,7 @@ LEAST = 5_000  # nanoseconds of a part
 PARTS = 8  # for each thread: not all are equally fast
 SPINS = 2_000  # looks for a job before a helper goes to sleep: about 50 us
 PATIENCE = 1_000  # looks at what is done before the caller goes to sleep
+HOLD, MOST_LOOKS = 100, 4_000  # nanoseconds of work for each look before parts of others are taken
 OFTEN = 511  # of so many looks one lets others on the same processor run: it may be those waited for
 STACK = 1 << 21  # bytes of a helper's stack
 SEAT, LEFT, SEATS = 1 << 20, (1 << 20) - 1, (1 << 12) - 1
@@ -48,7 +51,10 @@ _DECLARATIONS = """
 @to = internal global i64 0
 @step = internal global i64 0
 @count = internal global i64 0
+@apart = internal global i64 0
+@hold = internal global i32 0
 @modes = internal global i64 0
+@marks = internal global [4096 x i32] zeroinitializer, align 64
 @done = global i32 0, align 64
 @waiting = global i32 0
 @status = global i32 0
@@ -129,6 +135,53 @@ end:
 }
 """
 
+_PICK = """
+define internal i64 @pick(i64 %place, i64 %count, i32 %epoch) nounwind BRIEFLY {
+start:
+  br label %look
+look:
+  %k = phi i64 [ %place, %start ], [ %k2, %on ]
+  %at = getelementptr i32, ptr @marks, i64 %k
+  %mark = load atomic i32, ptr %at monotonic, align 4
+  %taken = icmp eq i32 %mark, %epoch
+  br i1 %taken, label %on, label %try
+try:
+  %x = cmpxchg ptr %at, i32 %mark, i32 %epoch seq_cst seq_cst
+  %mine = extractvalue { i32, i1 } %x, 1
+  br i1 %mine, label %end, label %on
+on:
+  %k1 = add i64 %k, 1
+  %last = icmp sge i64 %k1, %count
+  %k2 = select i1 %last, i64 0, i64 %k1
+  br label %look
+end:
+  ret i64 %k
+}
+"""
+
+_OWN = """
+define internal i1 @mine_left(i64 %place, i64 %apart, i64 %count, i32 %epoch) nounwind BRIEFLY {
+start:
+  %end0 = add i64 %place, %apart
+  %end = call i64 @llvm.smin.i64(i64 %end0, i64 %count)
+  br label %look
+look:
+  %k = phi i64 [ %place, %start ], [ %k1, %next ]
+  %more = icmp slt i64 %k, %end
+  br i1 %more, label %next, label %none
+next:
+  %at = getelementptr i32, ptr @marks, i64 %k
+  %mark = load atomic i32, ptr %at monotonic, align 4
+  %k1 = add i64 %k, 1
+  %taken = icmp eq i32 %mark, %epoch
+  br i1 %taken, label %look, label %some
+some:
+  ret i1 true
+none:
+  ret i1 false
+}
+"""
+
 _PAUSE = """
 define internal void @spin(i32 %k) nounwind BRIEFLY {
   call void @llvm.x86.sse2.pause()
@@ -170,10 +223,12 @@ ask:
 """
 
 _HELPER = """
-define internal ptr @helper(ptr %unused) nounwind BRIEFLY {
+define internal ptr @helper(ptr %which) nounwind BRIEFLY {
 start:
   %cell = alloca i32, align 4
+  %waited = alloca i32, align 4
   %epoch_at = getelementptr i8, ptr @job, i64 4
+  %number = ptrtoint ptr %which to i64
   br label %wait
 wait:
   %seen = phi i32 [ 0, %start ], [ %seen, %sleep ], [ %seen, %apply ], [ %epoch, %new ], [ %epoch, %again ]
@@ -212,6 +267,7 @@ apply:
   %to = load atomic i64, ptr @to monotonic, align 8
   %step = load atomic i64, ptr @step monotonic, align 8
   %count = load atomic i64, ptr @count monotonic, align 8
+  %apart = load atomic i64, ptr @apart monotonic, align 8
   %modes0 = load atomic i64, ptr @modes monotonic, align 8
   %less = sub i64 %w, BOTH
   %x = cmpxchg ptr @job, i64 %w, i64 %less seq_cst seq_cst
@@ -221,11 +277,20 @@ sit:
   %modes = trunc i64 %modes0 to i32
   store i32 %modes, ptr %cell
   call void @llvm.x86.sse.ldmxcsr(ptr %cell)
+  store i32 0, ptr %waited
+  %limit = load atomic i32, ptr @hold monotonic, align 4
+  %most = add i64 %count, %apart
+  %most1 = sub i64 %most, 1
+  %threads = udiv i64 %most1, %apart
+  %others = sub i64 %threads, 1
+  %before = sub i64 %number, 1
+  %turn = urem i64 %before, %others
+  %turn1 = add i64 %turn, 1
+  %place = mul i64 %turn1, %apart
   br label %work
 work:
-  %here = phi i64 [ %left, %sit ], [ %left2, %take ]
-  %number = sub i64 %count, %here
-  call void @part(ptr %f, ptr %context, i64 %number, i64 %from, i64 %to, i64 %step, i64 %seat, i1 true)
+  %which_part = call i64 @pick(i64 %place, i64 %count, i32 %epoch)
+  call void @part(ptr %f, ptr %context, i64 %which_part, i64 %from, i64 %to, i64 %step, i64 %seat, i1 true)
   br label %again
 again:
   %w2 = load atomic i64, ptr @job seq_cst, align 8
@@ -234,7 +299,19 @@ again:
   %same = icmp eq i64 %high2, %high
   %some = icmp ne i64 %left2, 0
   %more = and i1 %same, %some
-  br i1 %more, label %take, label %wait
+  br i1 %more, label %own, label %wait
+own:
+  %mine_left = call i1 @mine_left(i64 %place, i64 %apart, i64 %count, i32 %epoch)
+  br i1 %mine_left, label %take, label %hold
+hold:
+  %held = load i32, ptr %waited
+  %held1 = add i32 %held, 1
+  store i32 %held1, ptr %waited
+  %enough = icmp ugt i32 %held, %limit
+  br i1 %enough, label %take, label %rest
+rest:
+  call void @llvm.x86.sse2.pause()
+  br label %again
 take:
   %less2 = sub i64 %w2, 1
   %x2 = cmpxchg ptr @job, i64 %w2, i64 %less2 seq_cst seq_cst
@@ -262,11 +339,13 @@ one:
   %enough = icmp sge i32 %now, %wanted
   br i1 %enough, label %end, label %more
 more:
-  %failed = call i32 @pthread_create(ptr %thread, ptr %about, ptr @helper, ptr null)
+  %next = add i32 %now, 1
+  %number = zext i32 %next to i64
+  %which = inttoptr i64 %number to ptr
+  %failed = call i32 @pthread_create(ptr %thread, ptr %about, ptr @helper, ptr %which)
   %fine = icmp eq i32 %failed, 0
   br i1 %fine, label %made, label %limit
 made:
-  %next = add i32 %now, 1
   store atomic i32 %next, ptr @helpers monotonic, align 4
   br label %one
 limit:
@@ -356,7 +435,8 @@ let:
   br label %publish
 publish:
   %state = phi ptr [ null, %grown ], [ %state2, %let ]
-  %found = call i32 @shared(ptr %f, ptr %context, i64 %from, i64 %to, i64 %step, i32 %wanted, i1 %locked)
+  %found = call i32 @shared(ptr %f, ptr %context, i64 %from, i64 %to, i64 %step, i32 %wanted,
+                          i1 %locked, i64 %work)
   br i1 %free, label %lock, label %end
 lock:
   call void @PyEval_RestoreThread(ptr %state)
@@ -368,9 +448,11 @@ end:
 
 _SHARED = """
 define internal i32 @shared(ptr %f, ptr %context, i64 %from, i64 %to, i64 %step, i32 %seats,
-                            i1 %locked) noinline nounwind BRIEFLY {
+                            i1 %locked, i64 %cost) noinline nounwind BRIEFLY {
 start:
   %cell = alloca i32, align 4
+  %waited = alloca i32, align 4
+  store i32 0, ptr %waited
   %epoch_at = getelementptr i8, ptr @job, i64 4
   %span = sub i64 %to, %from
   %span1 = add i64 %span, %step
@@ -397,6 +479,16 @@ start:
   %next = add i64 %epoch, 1
   %high = shl i64 %next, 32
   %seats64 = zext i32 %seats to i64
+  %all_seats = add i64 %seats64, 1
+  %apart0 = add i64 %count, %seats64
+  %apart = udiv i64 %apart0, %all_seats
+  store atomic i64 %apart, ptr @apart monotonic, align 8
+  %looks = udiv i64 %cost, HOLD
+  %limit64 = call i64 @llvm.smin.i64(i64 %looks, i64 MOST_LOOKS)
+  %limit = trunc i64 %limit64 to i32
+  store atomic i32 %limit, ptr @hold monotonic, align 4
+  %epoch32 = trunc i64 %next to i32
+  store atomic i32 %epoch32, ptr @marks monotonic, align 4
   %middle = shl i64 %seats64, 20
   %upper = or i64 %high, %middle
   %others = sub i64 %count, 1
@@ -417,14 +509,30 @@ again:
   %w = load atomic i64, ptr @job seq_cst, align 8
   %left = and i64 %w, LEFT
   %some = icmp ne i64 %left, 0
-  br i1 %some, label %take, label %wait
+  br i1 %some, label %own, label %wait
+own:
+  %mine_left = call i1 @mine_left(i64 0, i64 %apart, i64 %count, i32 %epoch32)
+  br i1 %mine_left, label %take, label %hold
+hold:
+  %high_now = lshr i64 %w, 20
+  %free_now = and i64 %high_now, SEATS
+  %nobody_came = icmp eq i64 %free_now, %seats64
+  %held = load i32, ptr %waited
+  %held1 = add i32 %held, 1
+  store i32 %held1, ptr %waited
+  %long = icmp ugt i32 %held, %limit
+  %enough = or i1 %nobody_came, %long
+  br i1 %enough, label %take, label %let
+let:
+  call void @llvm.x86.sse2.pause()
+  br label %again
 take:
   %less = sub i64 %w, 1
   %x = cmpxchg ptr @job, i64 %w, i64 %less seq_cst seq_cst
   %mine = extractvalue { i64, i1 } %x, 1
   br i1 %mine, label %work, label %again
 work:
-  %number = sub i64 %count, %left
+  %number = call i64 @pick(i64 0, i64 %count, i32 %epoch32)
   call void @part(ptr %f, ptr %context, i64 %number, i64 %from, i64 %to, i64 %step, i64 0, i1 false)
   br label %again
 wait:
@@ -470,9 +578,9 @@ def text() -> str:
         "LEFT": LEFT, "SEATS": SEATS, "BOTH": SEAT + 1, "SET_MASK": _SET_MASK, "DETACHED": _DETACHED,
         "STACK": STACK, "RELEASE": RELEASE, "HOT": HOT, "COLD": COLD, "PARTS": PARTS, "LEAST": LEAST,
         "SOON": SOON, "PATIENCE": PATIENCE, "OFTEN": OFTEN, "CONTROL": ~63, "ALONE": _ALONE,
-        "NAP": _NAP, "BRIEFLY": BRIEFLY,
+        "NAP": _NAP, "BRIEFLY": BRIEFLY, "HOLD": HOLD, "MOST_LOOKS": MOST_LOOKS,
     }  # fmt: skip
-    whole = "".join((_DECLARATIONS, _PART, _PAUSE, _HELPER, _GROW, _SHARED, _SHARE))
+    whole = "".join((_DECLARATIONS, _PART, _PICK, _OWN, _PAUSE, _HELPER, _GROW, _SHARED, _SHARE))
     whole = re.sub(r",\n +", ", ", whole)
     for word, value in words.items():
         whole = re.sub(rf"\b{word}\b", str(value), whole)
