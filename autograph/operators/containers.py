@@ -238,7 +238,9 @@ def generator(
             return _added_up(trace, start, element, iterable, where, flat)
         except Exception:
             trace.rollback(before)
-            return trace.protocol.call(sum, (again(), start), {})
+            remade = again()
+            trace.pending.pop(remade._facts.identity)  # what was tried is not tried again
+            return trace.protocol.call(sum, (remade, start), {})
 
     def listed() -> Any:
         return list_comp(element, there(trace, iterable), where, flat)

@@ -362,6 +362,17 @@ def test_lists_of_other_types_stay_exact() -> None:
         assert repr(got) == repr(want)
 
 
+def test_sums_of_what_is_no_number() -> None:
+    @ag.function
+    def f(groups: Any, texts: Any) -> Any:
+        sizes = sum((v**2).sum() for group in groups.values() for v in group)
+        return sizes, sum((t for t in texts), []), sum(len(t) for t in texts)
+
+    groups = {"a": [np.ones(2), np.arange(3.0)], "b": [np.zeros(1)]}
+    texts = [["a", "b"], ["c"]]
+    assert repr(f(groups, texts)) == repr(f.python_function(groups, texts))
+
+
 def test_iterators_that_are_used_twice() -> None:
     @ag.function
     def f(ps: Any) -> Any:
