@@ -11,8 +11,8 @@ What always holds:
   left: who took a part has read the description of that very job.  Seats number the helpers of a job.
 - After a helper has counted its part as done it touches nothing of the job.
 - Each thread has its own parts, side by side, so that in a loop around it works on what lies in its cache; it
-  takes those of others when nobody came, or these don't take them in a while.  `@marks` hold the epoch in which
-  a part was taken last.
+  takes those of others when nobody came, or these don't take them in a while.  `@marks` hold the epoch in
+  which a part was taken last.
 - Whoever finds the pool busy works alone, and so does a loop inside a loop.
 - What floating point operations flag belongs to a thread: a helper begins without, and hands on what a part
   flagged, from bit 8 of its result on.  Modes of rounding are those of the caller.
