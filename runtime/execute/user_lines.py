@@ -34,8 +34,13 @@ def no_syntax_warnings() -> Iterator[None]:
 
 def users_file(plan: PlanSource) -> str | None:
     """The file in which the plan's function stands, or None where no line of the plan comes from a file."""
-    files = collections.Counter(outermost(span).file for span in plan.lines.values())
+    files = collections.Counter(outermost(span).file for span in _places(plan).values())
     return files.most_common(1)[0][0] if files else None
+
+
+def _places(plan: PlanSource) -> dict[int, Span]:
+    """A place of each line that has one: its own, or that of the first expression written into it."""
+    return {line: marks[0][2] for line, marks in plan.marks.items()} | dict(plan.lines)
 
 
 def outermost(span: Span) -> Span:
@@ -113,10 +118,11 @@ def codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
 
 def _nearest(plan: PlanSource, count: int) -> list[Span]:
     """For each line of the text (from 1) its place, or that of the nearest line before it that has one."""
-    span = plan.lines[min(plan.lines)]
+    places = _places(plan)
+    span = places[min(places)]
     found = [span]
     for line in range(1, count + 1):
-        span = plan.lines.get(line, span)
+        span = places.get(line, span)
         found.append(span)
     return found
 

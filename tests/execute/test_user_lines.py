@@ -32,6 +32,20 @@ def user(x):
     return z
 
 
+def two_lines(x):
+    y = x / 0.0
+    z = x[1] / 0
+    return y, z
+
+
+def warned(function, x):
+    """What a call warns of: the file, the line and the text."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        function(x)
+    return [(w.filename, w.lineno, str(w.message)) for w in caught]
+
+
 FIRST = user.__code__.co_firstlineno
 FUNCTION = ag.function(user)
 FUNCTION(np.float64(6.0))
@@ -46,6 +60,13 @@ def test_warnings_name_the_line_and_the_module() -> None:
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", module=__name__.replace(".", r"\."))
         FUNCTION(np.float64(1.0))
+
+
+def test_warnings_of_a_plan_whose_only_line_is_of_several_lines() -> None:
+    function = ag.function(two_lines)
+    with settings.override(executor="numpy"):
+        assert warned(function, np.arange(3.0)) == warned(two_lines, np.arange(3.0))
+    assert function.plan_source.count("\n") == 2, function.plan_source
 
 
 def test_once_per_line_is_once_for_plain_and_converted() -> None:
