@@ -1,9 +1,9 @@
 """`vectorize`: a function of scalars as a function of arrays.
 
 In: a Python function.  Out: a callable that runs it for each element of its broadcast arguments, so control
-flow is that of each element: no masks, and no arm is computed that the element does not choose.  While
-tracing it is a loop over the elements that writes into arrays made beforehand, which is what native code can
-do; outside, the callable is compiled as a function of its own, where there is a compiler.
+flow is that of each element.  While tracing it is a loop over the elements that writes into arrays made
+beforehand, which is what native code can do, for many elements at a time; outside, the callable is compiled
+as a function of its own, where there is a compiler.
 What always holds: each result is what the function gives for that element.
 """
 
