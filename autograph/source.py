@@ -230,8 +230,8 @@ def _described(value: object) -> str:
 
 def _not_found(function: types.FunctionType, span: Span) -> SourceNotFound:
     what = f"the source of {function.__qualname__} was not found"
-    lines = linecache.getlines(span.file, function.__globals__)
-    if lines:
+    # From 3.13 on the text of `python -c` is kept as that of "<string>", which all that exec makes stands in.
+    if span.file != "<string>" and linecache.getlines(span.file, function.__globals__):
         return SourceNotFound(
             what,
             span=span,

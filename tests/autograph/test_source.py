@@ -135,7 +135,11 @@ def test_made_by_exec_with_text_in_linecache():
     assert body(source_of(space["f"])) == "def f(x): return x * 2"
 
 
-def test_made_by_exec_without_text():
+@pytest.mark.parametrize("kept", [False, True])
+def test_made_by_exec_without_text(kept, monkeypatch):
+    monkeypatch.delitem(linecache.cache, "<string>", raising=False)
+    if kept:  # by Python 3.13 of `python -c`, which processes of tests are started with
+        monkeypatch.setitem(linecache.cache, "<string>", (7, None, ["x = 1\n"], "<string>"))
     space: dict[str, object] = {}
     exec("def f(x):\n    return x", space)
     with pytest.raises(SourceNotFound) as caught:
