@@ -31,6 +31,7 @@ from runtime.types import OBJECT, WEAK_INT, ArrayType, ObjectType, StaticType, T
 from runtime.variable import Variable
 
 _MISSING = object()
+_PARTS = frozenset({"__code__", "__defaults__", "__kwdefaults__"})  # of functions
 _METACLASSES = (type, ABCMeta, EnumMeta)  # they look attributes of classes up in the ordinary way
 CONTAINERS: tuple[type, ...] = (list, dict, set, tuple)
 
@@ -62,6 +63,8 @@ def get_attr(trace: Trace, x: Traced, name: str) -> Any:
             span=trace.span(),
             why="what is written to it changes the object behind the trace's back",
         )
+    if name == "__kwdefaults__":
+        _untraceable_part(trace, name)  # a dict that may be written to
     cls, example = known_class(x), x._facts.example
     guard_special(trace, cls, "__getattribute__", "__getattr__")
     entry = trace.heap.get(x._facts.identity, "attr", name)
@@ -298,12 +301,19 @@ def _looked_up(trace: Trace, x: Traced, name: str) -> None:
         trace.heap.unknown_call()
 
 
+def _untraceable_part(trace: Trace, name: str) -> None:
+    """Raise where this attribute decides what a trace that is being made calls, or with which defaults."""
+    if name == "__class__":
+        raise Untraceable("an object's class is exchanged", span=trace.span())
+    if name in _PARTS:
+        raise Untraceable("a function's code or defaults are exchanged", span=trace.span())
+
+
 def set_attr(trace: Trace, x: Traced, name: str, value: Any) -> None:
     """`x.name = value`."""
     cls = known_class(x)
     found = inspect.getattr_static(cls, name, None) if cls is not None else None
-    if name == "__class__":
-        raise Untraceable("an object's class is exchanged", span=trace.span())
+    _untraceable_part(trace, name)
     settable = isinstance(found, property) and found.fset is not None and cls is not Cell
     changed = cls is None or _class_changed(trace, cls, name)
     if cls is not None and settable and not changed and _guard_method(trace, x, cls, name, found):
@@ -330,6 +340,7 @@ def set_attr(trace: Trace, x: Traced, name: str, value: Any) -> None:
 
 def del_attr(trace: Trace, x: Traced, name: str) -> None:
     """`del x.name`."""
+    _untraceable_part(trace, name)
     trace.emit("py.delattr", [trace.receiver(x), name])
     trace.heap.written(x._facts.identity, "attr", name)
     trace.heap.complete.discard(x._facts.identity)

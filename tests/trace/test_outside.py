@@ -382,3 +382,35 @@ def test_the_text_of_a_numpy_scalar_goes_by_the_print_options_of_the_call() -> N
     for legacy in (False, "1.13", False):
         with np.printoptions(legacy=legacy):
             assert f() == texts_of_scalars()
+
+
+def scaled(x: Any, by: Any = 2.0, *, more: Any = 1.0) -> Any:
+    return x * by + more
+
+
+def changes_defaults(x: Any) -> Any:
+    a = scaled(x)
+    scaled.__defaults__ = (3.0,)
+    b = scaled(x)
+    scaled.__kwdefaults__ = {"more": 5.0}
+    c = scaled(x)
+    scaled.__kwdefaults__["more"] = 6.0
+    d = scaled(x)
+    del scaled.__kwdefaults__
+    scaled.__defaults__, scaled.__kwdefaults__ = (2.0,), {"more": 1.0}
+    return a, b, c, d, scaled(x)
+
+
+def changes_one_default(x: Any) -> Any:
+    a = scaled(x)
+    scaled.__kwdefaults__["more"] = 6.0
+    b = scaled(x)
+    scaled.__kwdefaults__["more"] = 1.0
+    return a, b
+
+
+@pytest.mark.parametrize("function", [changes_defaults, changes_one_default])
+def test_defaults_that_the_function_exchanges_itself(function: Any) -> None:
+    f = ag.function(function)
+    for x in (1.0, 2.0, 3.0):
+        assert f(x) == function(x)
