@@ -276,7 +276,6 @@ def test_picked_items() -> None:
     where = RNG.integers(-100, 100, 3001)
     same(lambda x, k: x[k], numbers(100), where)
     same(lambda x, k: x[k], numbers(100, 7), where)
-    same(lambda x, k: x[:, k] * 2.0, numbers(3, 100), where)
     same(lambda x, k: x[k, k[::-1] * 1], numbers(100, 100), where.reshape(1, -1, 1))
 
 
