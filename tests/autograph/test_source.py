@@ -146,7 +146,7 @@ def test_made_by_exec_without_text(kept, monkeypatch):
         source_of(space["f"])
     told = [
         line for line in str(caught.value).splitlines() if not line.startswith("    ")
-    ]  # but for the line
+    ]
     assert "\n".join(told) == (
         "the source of f was not found\n"
         "  at <string>:1 in f\n"

@@ -82,6 +82,8 @@ def _binary(e: Emitter, name: str, kind: Scalar, out: Scalar) -> Lowered | None:
         return _comparison(e, COMPARED[name], kind)
     if name in ("maximum", "minimum") or (name in ("fmax", "fmin") and kind.kind != "f"):
         return _extreme(e, name, kind)
+    if kind.kind == "f" and name in ("divide", "true_divide"):
+        return lambda x, y: e.op(f"fdiv {e.wide(kind.llvm)} {x.text}, {_opaque(e, kind, y.text)}")
     if kind.kind == "f":
         return _plain(e, FLOAT_BINARY[name], kind) if name in FLOAT_BINARY else None
     if name in INT_BINARY or name in BIT_BINARY:
@@ -91,6 +93,14 @@ def _binary(e: Emitter, name: str, kind: Scalar, out: Scalar) -> Lowered | None:
     if name in ("floor_divide", "remainder"):
         return lambda x, y: _divided(e, name, kind, x, y)
     return None
+
+
+def _opaque(e: Emitter, kind: Scalar, x: str) -> str:
+    """A divisor; kept from LLVM, which divides by either of two constants itself, without flags."""
+    if not e.reports or not x.startswith("%") or 1 < e.lanes < 128 // kind.bits:
+        return x
+    t, place = e.wide(kind.llvm), "v" if vector_bytes() == 64 else "x"
+    return e.op(f'call {t} asm "", "={place},0"({t} {x})')
 
 
 def _plain(e: Emitter, instruction: str, kind: Scalar) -> Lowered:
@@ -238,7 +248,7 @@ def _float_unary(e: Emitter, name: str, kind: Scalar) -> Lowered | None:
     if name == "negative":
         return lambda x: e.op(f"fneg {e.wide(t)} {x.text}")
     if name == "reciprocal":
-        return lambda x: e.op(f"fdiv {e.wide(t)} {e.splat(t, '1.0')}, {x.text}")
+        return lambda x: e.op(f"fdiv {e.wide(t)} {e.splat(t, '1.0')}, {_opaque(e, kind, x.text)}")
     whole, b = f"i{kind.bits}", "i1"
     infinite = 0x7FF0000000000000 if kind.bits == 64 else 0x7F800000
 

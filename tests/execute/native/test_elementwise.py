@@ -178,6 +178,20 @@ def test_clip_between_equal_zeros() -> None:
         both(clipped, list(itertools.product(arrays[0], zeros, zeros)))
 
 
+CHOSEN = (
+    lambda x: 2.0 / (x > 3.0),
+    lambda x: 1.0 / np.where(x > 3.0, 0.0, 1.0),
+    lambda x: 1.0 / np.sign(x),
+    lambda x: np.reciprocal(np.where(x > 3.0, 0.0, 1.0)) + x,
+)
+
+
+@pytest.mark.parametrize("size", [1, 3, 8, 21])
+@pytest.mark.parametrize("function", CHOSEN)
+def test_divisions_by_one_of_two_constants(function: Any, size: int) -> None:
+    both(function, [(np.arange(float(size)),), (np.arange(5.0, size + 5.0),)], lowered=False)
+
+
 PICKED = (
     lambda x, y: np.where(x > 0, y / x, 0),
     lambda x, y: np.where(x > 0, 1, np.sqrt(y)),
