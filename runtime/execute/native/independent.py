@@ -24,7 +24,7 @@ from runtime.types import ArrayType
 NODE = 0.3  # nanoseconds of a node
 INNER = 16  # trips of a loop inside
 INDEX, ITEM = "index", "item"
-Tag = tuple[str, int]  # what a value is: of a capture the number, or whose part it is
+Tag = tuple[str, int]  # what a value is: of a capture the number, or whose part it is; of an index, which
 _WHOLE, _OWN = "whole", "own"
 
 
@@ -102,26 +102,29 @@ def _arrays(source: Val) -> list[Arr]:
     return [source] if isinstance(source, Arr) else []
 
 
-def _counts(source: Val) -> str:
-    """Where a range or counter that only goes up begins; empty where that isn't known, or below 0."""
-    known = isinstance(source, Count) or (isinstance(source, Rng) and (source.step_const or 0) > 0)
+def _counts(source: Val) -> tuple[int, int] | None:
+    """Where a range or counter that only goes up begins, and its step; None where that isn't known, or
+    below 0."""
+    step = 1 if isinstance(source, Count) else source.step_const if isinstance(source, Rng) else None
     start = source.start if isinstance(source, (Count, Rng)) else ""
-    return start if known and start.isdigit() else ""
+    return (int(start), step) if step is not None and step > 0 and start.isdigit() else None
 
 
 class _Body:
     """The nodes of a trip.  written: the captures that it writes to.  from_zero: whether numbers of trips
-    are numbers of items."""
+    are numbers of items.  numbers: those items of the item that count, and which of them count alike.
+    indexed: by which of them each capture is indexed."""
 
     def __init__(self, node: Node, source: Val) -> None:
         self.graph = node.regions[0]
         item, *captures = self.graph.params
         parts = source.parts if isinstance(source, Zip) else ()
-        starts = [_counts(part) for part in parts]
-        self.numbers = {k for k, start in enumerate(starts) if start}  # those items of the item
-        self.from_zero = all(starts[k] == "0" for k in self.numbers) and isinstance(source, Zip)
+        counts = [_counts(part) for part in parts]
+        self.numbers = {k: counts.index(count) for k, count in enumerate(counts) if count is not None}
+        self.from_zero = all(counts[k] == (0, 1) for k in self.numbers) and isinstance(source, Zip)
+        self.indexed: dict[int, int] = {}
         self.tags: dict[Operand, Tag] = {x: (_WHOLE, k) for k, x in enumerate(captures)}
-        self.tags[item] = (INDEX if _counts(source) else ITEM, 0)
+        self.tags[item] = (ITEM if _counts(source) is None else INDEX, 0)
         self.tuples: dict[Operand, Node] = {}
         self.written: set[int] = set()
         self.elsewhere: set[int] = set()  # captures that are not read by number only
@@ -147,8 +150,10 @@ class _Body:
         how, k = self.tags.get(x, ("", 0))
         made = self.tuples.get(key)
         first = made.inputs[0] if made is not None and made.inputs else key
-        numbered = self.tags.get(first, ("", 0))[0] == INDEX
-        return k if how == _OWN or (how == _WHOLE and numbered) else -1
+        kind, which = self.tags.get(first, ("", 0))
+        if how == _OWN:
+            return k
+        return k if how == _WHOLE and kind == INDEX and self.indexed.setdefault(k, which) == which else -1
 
     def node(self, node: Node) -> bool:
         """One node."""
@@ -191,7 +196,7 @@ class _Body:
             self.tags[node.outputs[0]] = (_OWN, found)
         if self.tags.get(x, ("", 0))[0] == ITEM and isinstance(key, Const):
             if type(key.value) is int and key.value in self.numbers:
-                self.tags[node.outputs[0]] = (INDEX, 0)
+                self.tags[node.outputs[0]] = (INDEX, self.numbers[key.value])
 
     def nested(self, node: Node) -> bool:
         """A loop or a branch."""

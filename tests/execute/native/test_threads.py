@@ -365,10 +365,20 @@ def test_loops_whose_trips_need_each_other() -> None:
             last[1] = a[i, 1] * 0.5
         return a
 
+    def two_counters(a: Any) -> Any:
+        for i, j in zip(range(len(a) // 2), range(1, len(a)), strict=False):
+            a[i] = a[j] * 0.5 + a[i]
+        return a
+
+    def farther_apart(a: Any) -> Any:
+        for i, x in zip(range(0, len(a), 2), a, strict=False):
+            a[i] = x * 0.5
+        return a
+
     jobs = pool.pool().jobs
     for function, args in (
         (before, [numbers(3000)]), (one_place, [numbers(3000), numbers(9)]), (wrapped, [numbers(3000)]),
-        (row, [numbers(3000, 2)]),
+        (row, [numbers(3000, 2)]), (two_counters, [numbers(3000)]), (farther_apart, [numbers(3000)]),
     ):  # fmt: skip
         both(function, [args])
     assert pool.pool().jobs == jobs
