@@ -350,7 +350,10 @@ class Numeric(Maker):
             mask = self.pick(scope, lambda t: numeric(t) and getattr(t, "dtype", DTYPES[0]).kind == "b")
             self.add(builder, scope, "np.where", (mask, a, b))
         else:
-            self.add(builder, scope, "np.clip", (c, a, b))
+            made = self.add(builder, scope, "np.clip", (c, a, b))
+            if isinstance(made, Value) and getattr(made.type, "dtype", DTYPES[0]).kind == "f":
+                scope.remove(made)  # which of two equal zeros it is may differ
+                self.add(builder, scope, "add", (made, Const(0.0)))
 
     def matrix(self, builder: Builder, scope: list[Operand]) -> None:
         a, b = self.pick(scope, is_array), self.pick(scope, is_array)
