@@ -307,8 +307,9 @@ def line(
         end = e.op(f"add i64 {start}, {TILE}")
         some(start, e.select(e.op(f"icmp slt i64 {end}, {size}"), "i64", end, size), even)
 
-    if start == "0" and size.isdigit() and int(size) <= TILE:
-        some("0", size, False)
+    alone = isinstance(last, Looped) and len(tiles) == 1 and last.of_arrays()
+    if alone or (start == "0" and size.isdigit() and int(size) <= TILE):
+        some(start, size, False)
     else:
         counted(e, start, size, TILE, tile)
 
@@ -527,6 +528,10 @@ class Looped:
         result = self.rooms[-1]
         self.compute(state, outer, start, stop, result.at)
         self.made = result.array(state.e, "0" if self.row else start)
+
+    def of_arrays(self) -> bool:
+        """Whether it reads nothing but arrays as they lie in memory, and numbers: then no tiles are needed."""
+        return all(x.plain or not x.dims or x.dims[-1] == "1" for x in self.operands)
 
     def compute(self, state: State, outer: Sequence[str], start: str, stop: str, to: str) -> None:
         """Compute the tile, which goes to an address."""
