@@ -8,11 +8,13 @@ from __future__ import annotations
 import collections
 
 from runtime.execute.native.waiting import IN_PLACE
-from runtime.ir.graph import Const, Graph, Node, Operand
-from runtime.ir.walk import all_values, walk_nodes
+from runtime.ir.calls import all_nodes, called_graphs
+from runtime.ir.graph import Const, Graph, Node, Operand, Value
+from runtime.ir.walk import all_values, uses, walk_nodes
 from runtime.types import ArrayType, NumberType, ObjectType, TupleType, Type, WeakType
 
 _TAME = (range, enumerate, zip, slice)
+_ITERATORS = (enumerate, zip)
 FEW = 4
 
 
@@ -72,6 +74,31 @@ def often(graph: Graph) -> frozenset[str]:
     """The functions of NumPy that are called in more than a few places."""
     found = collections.Counter(node.op for node in walk_nodes(graph))
     return frozenset(op.removeprefix("np.") for op, n in found.items() if op.startswith("np.") and n > FEW)
+
+
+def kept_iterators(graph: Graph) -> frozenset[Value]:
+    """The iterators of this graph (not of its regions) of which it matters how many items were taken: more
+    goes through them than one loop, once."""
+    found = {value: places for value, places in uses(graph).items() if _iterator(value)}
+    return frozenset(v for v, places in found.items() if len(places) > 1 or not all(map(_takes, places)))
+
+
+def keeps_iterators(graph: Graph) -> bool:
+    """Whether there are such iterators anywhere."""
+    regions = (r for node in all_nodes(graph) for r in node.regions)
+    return any(map(kept_iterators, (graph, *called_graphs(graph), *regions)))
+
+
+def _iterator(x: Value) -> bool:
+    return isinstance(x.type, ObjectType) and x.type.cls in _ITERATORS
+
+
+def _takes(place: tuple[Node | None, int]) -> bool:
+    """Whether an iterator is gone through here: by a loop, or by another iterator."""
+    node, index = place
+    if node is None or not (index == 0 if node.op == "for" else node.op == "py.call"):
+        return False
+    return node.op == "for" or any(map(_iterator, node.outputs))
 
 
 def _on_items(node: Node) -> bool:

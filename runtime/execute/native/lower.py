@@ -27,7 +27,7 @@ from runtime.execute.native import (
     shares,
 )
 from runtime.execute.native.emit import APART, FALSE, TRUE, Block, Emitter, Phi
-from runtime.execute.native.facts import gain, often, watches
+from runtime.execute.native.facts import gain, keeps_iterators, often, watches
 from runtime.execute.native.iterables import length
 from runtime.execute.native.kept_axes import keep_axes
 from runtime.execute.native.kernel import Kernel
@@ -66,6 +66,8 @@ def lower(graph: Graph, in_order: bool = True) -> Kernel:
 
     in_order: whether all arrays that come in are in C order; else their strides come in too.
     """
+    if keeps_iterators(graph):
+        raise Unlowered("an iterator that more than one loop takes items of")
     kinds: dict[Node, Scalar] = {}
     while True:
         try:

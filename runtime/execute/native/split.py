@@ -11,6 +11,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+from runtime.execute.native.facts import kept_iterators
 from runtime.execute.native.kinds import Unlowered
 from runtime.execute.native.segments import grouped
 from runtime.execute.native.tails import called, divided
@@ -67,7 +68,8 @@ class _Splitter:
     def nodes(self, graph: Graph) -> tuple[Node, ...]:
         """The nodes of a graph, loops replaced where that is possible; arms of branches are looked into."""
         found: list[Node] = []
-        makers = {out: node for node in graph.nodes for out in node.outputs}
+        kept = kept_iterators(graph)  # a loop must not make its own
+        makers = {out: node for node in graph.nodes for out in node.outputs if out not in kept}
         for node in graph.nodes:
             if node.op in LOOPS:
                 found = self.loop(node, makers, graph.name, found)
