@@ -6,7 +6,9 @@ while the code is written.
 
 from __future__ import annotations
 
-from runtime.execute.native.arrays import dense, get_item
+import dataclasses
+
+from runtime.execute.native.arrays import dense, get_item, turned
 from runtime.execute.native.kinds import Unlowered
 from runtime.execute.native.makers import Handler, viewed
 from runtime.execute.native.state import State, numbers
@@ -58,16 +60,12 @@ def _flip_one(axis: int) -> Handler:
     return handler
 
 
-def _ordered(x: Arr, order: list[int]) -> Arr:
-    return viewed(x, [x.dims[k] for k in order], [x.strides[k] for k in order])
-
-
 def _swap(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     x, given = _array(args, keywords, "axis1", "axis2")
     order = list(range(len(x.dims)))
     (a,), (b,) = (_axes(given.get(name), len(x.dims)) for name in ("axis1", "axis2"))
     order[a], order[b] = b, a
-    return _ordered(x, order)
+    return turned(x, order)
 
 
 def _move(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
@@ -78,7 +76,7 @@ def _move(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     order = [k for k in range(len(x.dims)) if k not in source]
     for to, axis in sorted(zip(target, source, strict=True)):
         order.insert(to, axis)
-    return _ordered(x, order)
+    return turned(x, order)
 
 
 def _expand(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
@@ -92,7 +90,7 @@ def _expand(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     each = x.dtype.itemsize
     if x.strides == dense(state.e, x.dims, each):
         return viewed(x, dims, dense(state.e, dims, each))
-    return viewed(x, dims, strides)
+    return dataclasses.replace(viewed(x, dims, strides), turned=x.turned)
 
 
 def _squeeze(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
@@ -103,7 +101,7 @@ def _squeeze(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     axes = _axes(given.get("axis"), len(x.dims), single)
     if not set(axes) <= set(single) or len(axes) == len(x.dims):
         raise Unlowered("np.squeeze along these axes")
-    return _ordered(x, [k for k in range(len(x.dims)) if k not in axes])
+    return turned(x, [k for k in range(len(x.dims)) if k not in axes])
 
 
 HANDLERS: dict[str, Handler] = {

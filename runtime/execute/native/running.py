@@ -28,6 +28,10 @@ def running(name: str, step: np.ufunc) -> Handler:
         if not is_array(given["a"]):
             raise Unlowered(f"np.cum{name} of something else than an array")
         x = typed(state, name, as_lazy(state.e, given["a"]), given.get("dtype"), ())
+        if any(leaf.turned for leaf in x.leaves):
+            raise Unlowered(
+                f"np.cum{name} of an array with its axes in another order"
+            )  # whose layout it takes
         axis = constant(given.get("axis"), None)
         if not x.dims:
             raise Unlowered(f"np.cum{name} of an array without axes")
