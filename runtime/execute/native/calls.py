@@ -416,7 +416,8 @@ def _by_loop(state: State, ufunc: np.ufunc, xs: tuple[Num, ...]) -> Num:
 
 
 # --------------------------------------------------------------------------------------- array makers
-def _dtype(value: Val | None, default: np.dtype[Any]) -> np.dtype[Any]:
+def wanted_dtype(value: Val | None, default: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype that was asked for."""
     if value is None or (isinstance(value, Static) and value.value is None):
         return default
     if not isinstance(value, Static):
@@ -427,11 +428,11 @@ def _dtype(value: Val | None, default: np.dtype[Any]) -> np.dtype[Any]:
     return found
 
 
-def _take(args: list[Val], keywords: dict[str, Val], *names: str) -> dict[str, Val]:
+def by_name(args: list[Val], keywords: dict[str, Val], *names: str) -> dict[str, Val]:
     """The arguments by name."""
     found = dict(zip(names, args, strict=False)) | keywords
     if len(args) > len(names) or not set(found) <= set(names):
-        raise Unlowered("an array made with other arguments than shape and dtype")
+        raise Unlowered(f"other arguments than {', '.join(names)}")
     return found
 
 
@@ -439,8 +440,8 @@ def _filled(number: float | None) -> Handler:
     """`np.zeros`, `np.ones`, `np.empty`."""
 
     def handler(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
-        given = _take(args, keywords, "shape", "dtype")
-        dtype = _dtype(given.get("dtype"), np.dtype(float))
+        given = by_name(args, keywords, "shape", "dtype")
+        dtype = wanted_dtype(given.get("dtype"), np.dtype(float))
         made = create(state, sizes(state, given["shape"]), dtype, zeros=number == 0)
         if number:
             fill(state, made, _one_of(state, number, dtype))
@@ -454,11 +455,11 @@ def _one_of(state: State, number: float, dtype: np.dtype[Any]) -> Num:
 
 
 def _full(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
-    given = _take(args, keywords, "shape", "fill_value", "dtype")
+    given = by_name(args, keywords, "shape", "fill_value", "dtype")
     value = given["fill_value"]
     if not isinstance(value, Num) or len(value.members) != 1:
         raise Unlowered("np.full of this value")
-    dtype = _dtype(given.get("dtype"), value.scalar.dtype)
+    dtype = wanted_dtype(given.get("dtype"), value.scalar.dtype)
     made = create(state, sizes(state, given["shape"]), dtype, zeros=False)
     if value.scalar.kind == "f" and dtype.kind in "iu":
         raise Unlowered("np.full of a float into integers")
@@ -470,11 +471,11 @@ def _like(number: float | None) -> Handler:
     """`np.zeros_like` and its like, of arrays in C order."""
 
     def handler(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
-        given = _take(args, keywords, "a", "dtype")
+        given = by_name(args, keywords, "a", "dtype")
         source = given["a"]
         _in_order(state, source)
         assert isinstance(source, Arr)
-        dtype = _dtype(given.get("dtype"), source.dtype)
+        dtype = wanted_dtype(given.get("dtype"), source.dtype)
         made = create(state, source.dims, dtype, zeros=number == 0)
         if number:
             fill(state, made, _one_of(state, number, dtype))
@@ -489,7 +490,7 @@ def _in_order(state: State, x: Val) -> None:
         raise Unlowered("a copy of an array that may not be in C order")
 
 
-def _copy(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+def np_copy(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     if len(args) != 1 or keywords:
         raise Unlowered("a copy with options")
     _in_order(state, args[0])
@@ -505,7 +506,7 @@ MAKERS: dict[str, Handler] = {
     "zeros_like": _like(0),
     "ones_like": _like(1),
     "empty_like": _like(None),
-    "copy": _copy,
+    "copy": np_copy,
 }
 
 

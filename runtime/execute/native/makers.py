@@ -13,7 +13,7 @@ import numpy as np
 
 from runtime.execute.native import lists
 from runtime.execute.native.arrays import copied, create, dense, fill, load, located, sizes, times, turned
-from runtime.execute.native.calls import _copy, _dtype, _take
+from runtime.execute.native.calls import by_name, np_copy, wanted_dtype
 from runtime.execute.native.elementwise import (
     as_lazy,
     assigned,
@@ -59,10 +59,10 @@ _SAMPLES: dict[str, Any] = {"b": True, "i": 1, "f": 1.0, "c": 1j}
 # ------------------------------------------------------------------------------------------- displays
 def _display(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     """`np.array` of a tuple (which stands for a list) of numbers, of tuples of these, or of arrays."""
-    given = _take(args, keywords, "object", "dtype")
+    given = by_name(args, keywords, "object", "dtype")
     source, dtype = given["object"], given.get("dtype")
     if is_array(source) and dtype is None:
-        return _copy(state, [source], {}) if isinstance(source, Arr) else materialized(state, source)
+        return np_copy(state, [source], {}) if isinstance(source, Arr) else materialized(state, source)
     if isinstance(source, Listing) and dtype is None:
         return lists.as_array(state, source)
     if not isinstance(source, Tup) or not source.items:
@@ -70,7 +70,7 @@ def _display(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     if any(map(is_array, source.items)):
         return _stacked(state, list(source.items), dtype)
     shape = _shape(source)
-    found = _dtype(dtype, np.array(_sample(source)).dtype)
+    found = wanted_dtype(dtype, np.array(_sample(source)).dtype)
     made = create(state, [str(n) for n in shape], found, False)
     for place in np.ndindex(*shape):
         item: Val = source
@@ -111,7 +111,7 @@ def _stacked(state: State, items: list[Val], dtype: Val | None) -> Val:
     kinds = [kind_of(x) for x in items if is_array(x)]
     if len(kinds) != len(items):
         raise Unlowered("np.array of numbers and arrays")
-    found = _dtype(dtype, np.result_type(*(k.dtype for k in kinds)))
+    found = wanted_dtype(dtype, np.result_type(*(k.dtype for k in kinds)))
     first = items[0]
     assert isinstance(first, (Arr, Lazy))
     for x in items[1:]:
@@ -161,7 +161,7 @@ def _arange(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     start, stop = (asked[0], asked[1]) if len(asked) > 1 else (one(PYTHON_INT, "0", 0), asked[0])
     step = asked[2] if len(asked) == 3 else one(PYTHON_INT, "1", 1)
     if any(x.scalar.kind == "f" for x in (start, stop, step)):
-        return _spaced(state, start, stop, step, _dtype(wanted, FLOAT64.dtype))
+        return _spaced(state, start, stop, step, wanted_dtype(wanted, FLOAT64.dtype))
     if any(x.scalar.kind not in "i" or x.scalar.bits != 64 for x in (start, stop, step)):
         raise Unlowered("np.arange of other numbers than integers")
     if not isinstance(step.const, int) or step.const <= 0:
@@ -177,7 +177,7 @@ def _arange(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
         if step.const != 1:
             span = e.op(f"sdiv i64 {e.op(f'add i64 {span}, {step.const - 1}')}, {step.const}")
         count = e.select(e.op(f"icmp sgt i64 {span}, 0"), "i64", span, "0")
-    dtype = _dtype(wanted, np.dtype(np.int64))
+    dtype = wanted_dtype(wanted, np.dtype(np.int64))
     if dtype.kind not in "if" or dtype.itemsize != 8:
         raise Unlowered(f"np.arange of {dtype}")
 
@@ -230,9 +230,9 @@ def _spaced(state: State, start: Num, stop: Num, step: Num, dtype: np.dtype[Any]
 
 
 def _eye(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
-    given = _take(args, keywords, "N", "dtype") if "dtype" in keywords else _take(args, keywords, "N")
+    given = by_name(args, keywords, "N", "dtype") if "dtype" in keywords else by_name(args, keywords, "N")
     (n,) = sizes(state, given["N"])
-    dtype = _dtype(given.get("dtype"), np.dtype(float))
+    dtype = wanted_dtype(given.get("dtype"), np.dtype(float))
     made = create(state, [n, n], dtype, True)
     e = state.e
     diagonal = Arr(dtype, made.data, (n,), (e.op(f"add i64 {made.strides[0]}, {made.strides[1]}"),))
@@ -296,7 +296,7 @@ def _ravel(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
 
 
 def _flatten(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
-    return _copy(state, [_ravel(state, args, keywords)], {})
+    return np_copy(state, [_ravel(state, args, keywords)], {})
 
 
 def _transpose(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
@@ -324,7 +324,7 @@ def _outer(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
 def _concatenate(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     """Arrays end to end along the first axis."""
     e = state.e
-    given = _take(args, keywords, "arrays", "axis")
+    given = by_name(args, keywords, "arrays", "axis")
     axis, parts = given.get("axis", lift(0)), given["arrays"]
     if not isinstance(axis, Num) or axis.const != 0 or not isinstance(parts, Tup) or not parts.items:
         raise Unlowered("np.concatenate with these arguments")
@@ -354,7 +354,7 @@ def _concatenate(state: State, args: list[Val], keywords: dict[str, Val]) -> Val
 def _search(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     """`np.searchsorted(a, v)` of a number of the same dtype: a binary search in which NaN comes last."""
     e = state.e
-    given = _take(args, keywords, "a", "v", "side")
+    given = by_name(args, keywords, "a", "v", "side")
     a, v, side = given["a"], given["v"], given.get("side")
     right = isinstance(side, Static) and side.value == "right"
     if side is not None and not (isinstance(side, Static) and side.value in ("left", "right")):

@@ -10,7 +10,7 @@ import numpy as np
 
 from runtime.execute.native import element_ops
 from runtime.execute.native.arrays import create
-from runtime.execute.native.calls import _take
+from runtime.execute.native.calls import by_name
 from runtime.execute.native.elementwise import as_lazy, is_array
 from runtime.execute.native.kinds import Unlowered
 from runtime.execute.native.lines import begin, counted, line, put_at, width
@@ -24,7 +24,7 @@ def running(name: str, step: np.ufunc) -> Handler:
     """The handler of `np.cumsum` (name: sum) or `np.cumprod` (name: prod)."""
 
     def handler(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
-        given = _take(args, keywords, "a", "axis", "dtype")
+        given = by_name(args, keywords, "a", "axis", "dtype")
         if not is_array(given["a"]):
             raise Unlowered(f"np.cum{name} of something else than an array")
         x = typed(state, name, as_lazy(state.e, given["a"]), given.get("dtype"), ())
