@@ -206,9 +206,14 @@ def _passes() -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
 
 
 def _builtin(name: str, address: int, keep: tuple[Any, ...]) -> Callable[..., Any]:
-    """A built-in function over the machine code at an address; it keeps `keep` alive."""
-    described = _MethodDef(name.encode(), address, _FASTCALL, None)
+    """A built-in function over the machine code at an address; it keeps `keep` alive.
+
+    Its description lies in bytes: from anything of ctypes the garbage collector takes the memory away, also
+    before the function, which is read once more when it dies, where both are parts of one circle.
+    """
+    text = name.encode()
+    described = bytes(_MethodDef(text, address, _FASTCALL, None))
     make = ctypes.pythonapi.PyCFunction_NewEx
-    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    function: Callable[..., Any] = make(ctypes.addressof(described), (described, *keep), None)
+    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_char_p, ctypes.py_object, ctypes.c_void_p]
+    function: Callable[..., Any] = make(described, (described, text, *keep), None)
     return function

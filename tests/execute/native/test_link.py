@@ -161,6 +161,17 @@ def test_a_name_that_nobody_has_is_refused() -> None:
         link.load(llvm_load.object_code(text), {})
 
 
+def test_what_describes_a_function_stays_until_it_has_died() -> None:
+    """What the collector takes apart first, where both are parts of a circle, was read after it was freed."""
+    text = "define ptr @entry(ptr %self, ptr %args, i64 %count) {\n  ret ptr null\n}\n"
+    image = link.load(llvm_load.object_code(text), {})
+    function = llvm_load._builtin("named", image.address("entry"), (image.memory,))
+    assert function.__name__ == "named"
+    memory, *described = sorted(function.__self__, key=lambda x: x is not image.memory)
+    assert memory is image.memory and described
+    assert not any(map(gc.is_tracked, described))
+
+
 FINALIZERS = """
 import gc
 import numpy as np
