@@ -123,7 +123,7 @@ def column(values: list[Any], dtype: Any = None) -> Any:
     classes = list(dict.fromkeys(map(type, values)))
     if all(cls in WEAK_CLASSES.values() or issubclass(cls, np.number | np.bool_) for cls in classes):
         return np.array(values, dtype=common(classes))
-    return stacked(values)
+    return np.array(values) if classes in ([str], [bytes]) else stacked(values)
 
 
 def stacked(values: Sequence[Any]) -> Any:
