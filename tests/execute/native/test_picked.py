@@ -166,7 +166,11 @@ ITSELF = (
 
 @pytest.mark.parametrize(("function", "args"), ITSELF)
 def test_the_key_lies_in_what_is_written(function: Callable[..., Any], args: tuple[Any, ...]) -> None:
-    """NumPy takes the key as it was before anything is written."""
+    """NumPy takes the key as it was; 2.0 goes on reading it (docs/differences.md, point 3)."""
+    x = np.array([2, 0, 3, 1])
+    x[x] = 3
+    if x.tolist() != [3, 3, 3, 3]:
+        pytest.skip("this NumPy reads keys that it has overwritten")
     both(function, [args, args])
 
 
