@@ -392,6 +392,8 @@ _LIBRARIES = {"runtime", "autograph", "numpy", "scipy", "cupy", *sys.stdlib_modu
 def _executor(concrete: ConcreteFunction) -> str:
     """What runs the calls of a trace at present."""
     now = concrete.executor
+    if now == "python":
+        return f"as plain Python: {concrete.not_native}"
     if now == "cupy":
         return "on CuPy"
     if now == "native":

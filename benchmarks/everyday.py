@@ -152,6 +152,24 @@ def shifted_text(words: Any) -> Any:
     return " ".join(word[1:] + word[0] if word else word for word in words)
 
 
+def parsed(text: Any) -> Any:
+    found = {}
+    for part in text.split(";"):
+        key, _, value = part.partition("=")
+        found[key.strip()] = value.strip()
+    return found
+
+
+def flattened(items: Any) -> Any:
+    found = []
+    for item in items:
+        if isinstance(item, list):
+            found.extend(flattened(item))
+        else:
+            found.append(item)
+    return found
+
+
 def sorted_by(x: Any) -> Any:
     return sorted(x, key=lambda v: -v)
 
@@ -208,6 +226,8 @@ def cases() -> dict[str, Case]:
         "life 300x300": (life, ((image > 0).astype(np.int64),)),
         "k_means 500x3": (k_means, (points,)),
         "text from a generator": (shifted_text, (["some", "words", "of", "a", "line"],)),
+        "text parsed": (parsed, ("name = some; size = 3; colour = blue",)),
+        "lists flattened": (flattened, ([1, [2, [3, 4]], 5],)),
         "sorted by a lambda": (sorted_by, ([3, 1, 2],)),
         "clipped mean 100": (clipped_mean, (vector[:100].copy(),)),
         "difference 100": (difference, (vector[:100].copy(),)),

@@ -15,6 +15,7 @@ from runtime import background, tree
 from runtime.computed import computed
 from runtime.config import settings
 from runtime.errors import GuardError, SignatureError
+from runtime.function import plainly
 from runtime.function.accounts import guard_changes, holds
 from runtime.function.signature import Signature, argument_type, show
 from runtime.function.spec import TensorSpec
@@ -48,6 +49,7 @@ else:
     pipeline, text = Lazy("runtime.passes.pipeline"), Lazy("runtime.ir.text")
     executor, kinds = Lazy("runtime.execute.native.executor"), Lazy("runtime.execute.native.kinds")
 
+NO_GAIN = "Python objects and texts only: nothing here could be faster than Python itself"
 COMPILING = "it is being compiled"
 MISTAKE = "lowering it failed"
 _TYPES = (ArrayType, WeakType, TupleType, ObjectType, StaticType, UnboundType, MaybeUnbound)
@@ -67,8 +69,8 @@ class ConcreteFunction:
     relies on besides the arguments' types.  notes: what was left to Python, and why.
     """
 
-    def __init__(self, signature: Signature, traced: TraceResult) -> None:
-        self.signature = signature
+    def __init__(self, signature: Signature, traced: TraceResult, may_be_plain: bool = False) -> None:
+        self.signature, self._may_be_plain = signature, may_be_plain
         graph = traced.graph
         self.graph = PrintedGraph(graph.name, graph.params, graph.nodes, graph.results, graph.diverges)
         self.guards: tuple[Guard, ...] = traced.guards
@@ -160,6 +162,21 @@ class ConcreteFunction:
                 put(self._native.entry)
         self._puts.clear()
 
+    @computed
+    def by_python(self) -> bool:
+        """Whether the calls of the function are done by the function itself, which a plan can't beat."""
+        if not self._may_be_plain or self.device != "cpu" or settings.executor != "auto":
+            return False
+        if not plainly.nothing_to_gain(self.optimised, self.guards) or self.native is not None:
+            return False
+        self.not_native = NO_GAIN
+        return True
+
+    @property
+    def of_objects(self) -> bool:
+        """Whether there is neither native code nor anything on arrays."""
+        return self.executor != "native" and not plainly.has_arrays(self.optimised)
+
     @property
     def pending(self) -> bool:
         """Whether native code is being made and not there yet."""
@@ -194,8 +211,14 @@ class ConcreteFunction:
 
     @property
     def executor(self) -> str:
-        """What `executable` is at present: "native", "cupy" or "numpy"."""
+        """What `executable` is at present: "native", "cupy" or "numpy" (the plan).
+
+        "python" where the calls of the function go to the Python function itself, and only this concrete
+        function runs the plan.
+        """
         self._begin()
+        if self.by_python:
+            return "python"
         if self._native is not None:
             return "native"
         return "numpy" if self.device == "cpu" else "cupy"

@@ -98,17 +98,17 @@ class Direct(Slots):
     def _rows(self, record: TraceRecord) -> tuple[Row, ...]:
         """How the dispatcher runs a trace; none where it can't say when it may."""
         concrete, signature = record.concrete, record.signature
-        target = self._python if concrete is None else loader.bare(concrete.executable)
+        python = concrete is None or concrete.by_python
+        target = self._python if python else loader.bare(concrete.executable)  # type: ignore[union-attr]
         if record.rows and record.rows[-1].target is target:
             return record.rows
         if record.checks is None:
-            guards = record.guards if concrete is None else concrete.guards
-            record.checks = checks_of(signature, guards) or INEXPRESSIBLE
+            record.checks = checks_of(signature, record.relies_on) or INEXPRESSIBLE
         if record.checks is not INEXPRESSIBLE:
             shape = len(signature.positional), signature.keyword_names
             passed = tuple(i for i, t in enumerate(signature.types) if not isinstance(t, StaticType))
             make = functools.partial(Row, self._shapes, shape)
-            last = make(record.checks, target, None if concrete is None else passed)
+            last = make(record.checks, target, None if python else passed)
             record.rows = (last,)
             arrays = [i for i, t in enumerate(signature.types) if isinstance(t, ArrayType) and not t.scalar]
             if last.native and arrays and concrete is not None and not executor.has_loop(concrete.optimised):
@@ -147,8 +147,7 @@ class Direct(Slots):
                 for record in records:
                     signature = record.signature
                     if form.shape == (len(signature.positional), signature.keyword_names):
-                        guards = record.guards if record.concrete is None else record.concrete.guards
-                        yield entry_by_name(signature, guards, record.entry, form)
+                        yield entry_by_name(signature, record.relies_on, record.entry, form)
 
     def _add_form(self, given: int, names: Iterable[str]) -> bool:
         """Add a way to write a call; whether it is new."""

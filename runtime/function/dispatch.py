@@ -245,6 +245,11 @@ def compile_entry(signature: Signature, guards: tuple[Guard, ...], call: str, **
     return _compiled(*entry_source(signature, guards, call), names)
 
 
+def plain_entry(signature: Signature, guards: tuple[Guard, ...], python: Callable[..., Any]) -> Entry:
+    """The entry of a signature whose calls the Python function does."""
+    return compile_entry(signature, guards, "python(*args, **kwargs)", python=python)
+
+
 def _compiled(text: str, namespace: dict[str, Any], names: dict[str, Any]) -> Entry:
     namespace.update(names)
     exec(compile(text, ENTRY_FILE, "exec"), namespace)

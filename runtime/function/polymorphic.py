@@ -43,12 +43,12 @@ from runtime.function.accounts import (
 )
 from runtime.function.concrete import ConcreteFunction
 from runtime.function.direct import Direct, never_ready
-from runtime.function.dispatch import MISS, Entry, compile_entry
+from runtime.function.dispatch import MISS, Entry, plain_entry
 from runtime.function.eager import MODE
 from runtime.function.pickles import by_value, cloud, found_as, found_as_plain, remade, source_file
 from runtime.function.promises import Promise, kept_promise, placed
 from runtime.function.quick import Quickly
-from runtime.function.records import TraceRecord, generalise
+from runtime.function.records import TraceRecord, entry_of, generalise, superseded
 from runtime.function.signature import Binder, Bound, Signature, example
 from runtime.gate import GATE
 from runtime.ir.graph import Graph
@@ -306,9 +306,7 @@ class PolymorphicFunction(Direct, Generic[P, R]):
         for candidate in (signature,) if signature == exact else (signature, exact):
             try:
                 concrete = self._trace(candidate, bound, guards)
-                entry = compile_entry(
-                    candidate, concrete.guards, "run({values})", run=loader.bare(concrete.executable)
-                )
+                entry = entry_of(candidate, concrete, guards, self._python)
                 if concrete.pending:
                     concrete.when_native(functools.partial(_swap, weakref.ref(self), entry))
             except ConversionRefused as refusal:
@@ -325,9 +323,8 @@ class PolymorphicFunction(Direct, Generic[P, R]):
                 if not why:  # text and place only: the exception would keep the arguments alive
                     why, where = what_happened(problem), getattr(problem, "span", None)
                 continue
-            return TraceRecord(
-                candidate, reason, time.perf_counter() - start, concrete, None, entry, made=self._clock.tick()
-            )
+            seconds, made = time.perf_counter() - start, self._clock.tick()
+            return TraceRecord(candidate, reason, seconds, concrete, None, entry, made=made, guards=guards)
         return self._plain_record(signature, why, time.perf_counter() - start, where, reason, guards)
 
     def _swapped(self) -> None:
@@ -350,7 +347,10 @@ class PolymorphicFunction(Direct, Generic[P, R]):
             traced = self._trace_call(
                 positional, keywords, name=self._name, strict=self._is_strict(), volatile=volatile
             )
-        return ConcreteFunction(signature, dataclasses.replace(traced, guards=(*guards, *traced.guards)))
+        whole = dataclasses.replace(traced, guards=(*guards, *traced.guards))
+        # With something around it, as a check, the trace is what is asked for.
+        may = self._around is None and isinstance(self._python, types.FunctionType)
+        return ConcreteFunction(signature, whole, may)
 
     def _plain_record(
         self,
@@ -362,7 +362,7 @@ class PolymorphicFunction(Direct, Generic[P, R]):
         guards: tuple[Guard, ...] = (),
     ) -> TraceRecord:
         """A record that leaves its signature to plain Python."""
-        entry = compile_entry(signature, guards, "python(*args, **kwargs)", python=self._python)
+        entry = plain_entry(signature, guards, self._python)
         return TraceRecord(
             signature, reason, seconds, None, why, entry, made=self._clock.tick(), place=place, guards=guards
         )
@@ -390,6 +390,8 @@ class PolymorphicFunction(Direct, Generic[P, R]):
         self._accounts.append(Account(str(record.signature), record.reason, record.changes, record.plain))
         self._groups.setdefault(key, []).append(record)
         self._history.append(record)
+        for other in superseded(self._history, record):
+            self._drop(other)
         if record.concrete is not None:
             self._latest = record
         self._rebuild()
@@ -407,7 +409,7 @@ class PolymorphicFunction(Direct, Generic[P, R]):
         if type(self) is Quick:
             self.__class__ = PolymorphicFunction  # type: ignore[assignment, unused-ignore]
         # Most specific first; among equals the newest, which relies on the present state of things.
-        records = sorted(self._history, key=lambda r: (r.signature.unknowns(), -r.made))
+        records = sorted(self._history, key=lambda r: (r.signature.unknowns(), r.by_python, -r.made))
         classes: dict[tuple[Any, ...], list[TraceRecord]] = {}
         for record in records:
             classes.setdefault(record.classes, []).append(record)
@@ -480,7 +482,7 @@ class PolymorphicFunction(Direct, Generic[P, R]):
             exact = exact if promise is None else promise.signature
             for record in self._groups.get(exact.skeleton(), ()):
                 if record.signature == exact and (
-                    record.given == given if only_specs else record.holds(bound.values)
+                    record.given == given if only_specs else record.still_so(bound.values)
                 ):
                     break
             else:

@@ -96,13 +96,13 @@ def _trial(
     ]
     for argument, t in zip(given, signature.types, strict=True):
         conditions.add(t, argument)
-    guards = record.guards if record.concrete is None else record.concrete.guards
+    guards = record.relies_on
     for guard in guards:
         conditions.guard(guard, given)
     run = record.entry.__globals__
     names.update(conditions.names)
-    names[f"_ag_{number}"] = run["python"] if record.concrete is None else run["run"]
-    arguments = _written(params, given) if record.concrete is None else passed(given, signature.types)
+    names[f"_ag_{number}"] = run["python"] if record.by_python else run["run"]
+    arguments = _written(params, given) if record.by_python else passed(given, signature.types)
     lines = [f"        _ag_fits = ({' and '.join(conditions.texts) or 'True'})"]
     if guards:  # looking may run the user's code; whatever it raises, the call will raise again
         lines = [

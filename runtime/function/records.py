@@ -6,8 +6,8 @@ Also the decision what a new trace should generalise over, given those there are
 from __future__ import annotations
 
 import types as _types
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from runtime.dataclass import dataclass
 from runtime.errors import Span
@@ -15,11 +15,18 @@ from runtime.function.accounts import Change, bytes_of, holds
 from runtime.function.chains import Row
 from runtime.function.checks import Checks
 from runtime.function.concrete import ConcreteFunction
-from runtime.function.dispatch import Entry
+from runtime.function.dispatch import Entry, compile_entry, plain_entry
 from runtime.function.signature import Signature, alike, same_code, widen
+from runtime.lazy import Lazy
 from runtime.trace.record import Guard
 from runtime.types import ObjectType, Type
 
+if TYPE_CHECKING:
+    from runtime.execute import loader
+else:
+    loader = Lazy("runtime.execute.loader")
+
+FEW = 3
 STATIC_LIMIT = 8  # this many traces that differ in strings, flags, functions: the next one takes any
 
 
@@ -29,7 +36,7 @@ class TraceRecord:
 
     signature: what it serves.  reason: why it was made; changes: what differed from the trace before.
     seconds: what making it took.  given: the specs in lists and dicts that it was asked for with.
-    guards: of a signature that is left to Python, what was promised of lists and dicts.
+    guards: what was promised of lists and dicts; a signature that Python runs relies on nothing else.
     checks, rows: when it serves a call, and how, for the dispatcher.
     concrete: the trace, or None; plain: then why not, and place: because of which line of the user's.
     """
@@ -51,6 +58,16 @@ class TraceRecord:
     rows: tuple[Row, ...] = ()
 
     @property
+    def by_python(self) -> bool:
+        """Whether the Python function itself does the calls."""
+        return self.concrete is None or self.concrete.by_python
+
+    @property
+    def relies_on(self) -> tuple[Guard, ...]:
+        """What must hold, besides the arguments' types, for a call to be served."""
+        return self.guards if self.concrete is None or self.by_python else self.concrete.guards
+
+    @property
     def why(self) -> str:
         """Why it was made."""
         return self.reason
@@ -67,12 +84,16 @@ class TraceRecord:
 
     def failed_guards(self, values: Sequence[Any]) -> list[Guard]:
         """The guards that do not hold now."""
-        guards = self.guards if self.concrete is None else self.concrete.guards
-        return [guard for guard in guards if not holds(guard, values)]
+        return [guard for guard in self.relies_on if not holds(guard, values)]
 
     def holds(self, values: Sequence[Any]) -> bool:
         """Whether everything the trace relies on still holds."""
         return not self.failed_guards(values)
+
+    def still_so(self, values: Sequence[Any]) -> bool:
+        """Whether the trace says what a call would do now, whoever would do it."""
+        guards = self.guards if self.concrete is None else self.concrete.guards
+        return all(holds(guard, values) for guard in guards)
 
     def text(self) -> str:
         """The record for people."""
@@ -83,6 +104,26 @@ class TraceRecord:
             lines.append(f"  runs as plain Python: {self.plain}{where}")
             return "\n".join(lines)
         return "\n".join(lines + str(self.concrete).splitlines()[1:])
+
+
+def entry_of(
+    signature: Signature, concrete: ConcreteFunction, given: tuple[Guard, ...], python: Callable[..., Any]
+) -> Entry:
+    """What serves the calls of a new trace.  given: what was promised of the arguments."""
+    if concrete.by_python:
+        return plain_entry(signature, given, python)
+    run = loader.bare(concrete.executable)
+    return compile_entry(signature, concrete.guards, "run({values})", run=run)
+
+
+def superseded(history: Sequence[TraceRecord], record: TraceRecord) -> list[TraceRecord]:
+    """The traces of Python objects that are of no more use once Python runs all that they serve: where there
+    are more than a few, to look which of them fits takes longer than they save."""
+    if record.concrete is None or not record.by_python:
+        return []
+    covered = [r for r in history if r is not record and record.signature.covers(r.signature)]
+    found = [r for r in covered if r.concrete is not None and r.concrete.of_objects]
+    return found if len(found) > FEW else []
 
 
 def generalise(exact: Signature, group: Sequence[TraceRecord]) -> Signature:

@@ -153,6 +153,14 @@ def test_order_of_extra_keywords_is_kept(make):
     assert [f(a=1, b=2), f(b=2, a=1), f(a=1, b=2)] == [["a", "b"], ["b", "a"], ["a", "b"]]
 
 
+@pytest.fixture
+def traces_run():
+    """Traces that are made by hand of Python's calls are run, not the function itself."""
+    with settings.override(executor="native"):
+        yield
+
+
+@pytest.mark.usefixtures("traces_run")
 def test_guards_retrace_then_become_volatile(make):
     holder = {"rate": 1}
     f, tracer = make(lambda x: x * holder["rate"])
@@ -171,6 +179,7 @@ def test_guards_retrace_then_become_volatile(make):
     assert "changed since the last trace: global 'rate'" in f.explain()
 
 
+@pytest.mark.usefixtures("traces_run")
 @pytest.mark.parametrize(
     "steps,before,after",
     [
@@ -431,6 +440,7 @@ def test_tracing_keeps_no_argument_alive(make):
         gc.enable()
 
 
+@pytest.mark.usefixtures("traces_run")
 def test_guard_that_raises_is_a_guard_that_fails(make):
     class Box:
         broken = False

@@ -295,9 +295,9 @@ def test_functions_exchanged_unseen_in_the_middle() -> None:
     f = ag.function(calls_patched)
     p = Patched()
     with pytest.raises(ag.GuardError, match="global 'patched' was changed by a call in the middle"):
-        f(2, p)
+        f(np.float64(2), p)
     for n in (3, 4, 5):
-        assert f(n, p) == ((n - 1, n - 1), n, n)
+        assert f(np.float64(n), p) == ((n - 1, n - 1), n, n)
 
 
 def test_a_counter_does_not_retrace() -> None:
