@@ -123,7 +123,7 @@ def call_known(trace: Trace, handle: Any, target: Any, args: tuple[Any, ...], kw
         return call_numpy(trace, row, target, args, kwargs)
     given = (*args, *kwargs.values())
     if pure(target) and all(map(is_static, given)) and not _asks_settings(target, given):
-        result = target(*args, **kwargs)
+        result = _computed(target, args, kwargs)
         if is_static(result):
             return result
     if isinstance(target, type):
@@ -239,6 +239,17 @@ def pure(f: Any) -> bool:
     )
 
 
+_WARNS = object()
+
+
+def _computed(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The result of a call while tracing; `_WARNS`, which is no static value, where each call has to warn."""
+    try:
+        return f(*args, **kwargs)
+    except FloatingPointError:  # NumPy raises while tracing what it would warn of
+        return _WARNS
+
+
 # ------------------------------------------------------------------------------------------- NumPy
 def call_numpy(trace: Trace, row: OpDef, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A NumPy function that is a row of the op table."""
@@ -246,7 +257,7 @@ def call_numpy(trace: Trace, row: OpDef, target: Any, args: tuple[Any, ...], kwa
     args = (*[_values(trace, a) for a in args[:given]], *args[given:])
     kwargs = {name: a if name == "out" else _values(trace, a) for name, a in kwargs.items()}
     if pure(target) and all(map(is_static, (*args, *kwargs.values()))):
-        result = target(*args, **kwargs)
+        result = _computed(target, args, kwargs)
         if is_static(result):
             return result
     claim: Type | None = None

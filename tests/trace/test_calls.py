@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 
 import numpy as np
 
@@ -43,3 +44,22 @@ def test_recursion_in_branches_that_depend_on_the_data():
     args = (lambda x: np.sin(x * x)), np.float64(0.0), np.float64(3.0), 12
     assert ag.function(adaptive)(*args) == adaptive(*args)
     assert time.perf_counter() - start < 60  # the first two took for ever
+
+
+def constants_that_warn(x):
+    low = np.log(-1.0)
+    high = np.float32(1e300)
+    return x + low, x * np.exp(1e4), x * high
+
+
+def test_functions_of_constants_that_warn_are_traced_and_warn_on_each_call():
+    function = ag.function(constants_that_warn)
+    seen = []
+    for f in (constants_that_warn, function, function):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            results = f(np.arange(3.0))
+        seen.append(([str(w.message) for w in caught], repr(results)))
+    assert seen[0] == seen[1] == seen[2] and len(seen[0][0]) >= 3
+    assert len(function.traces) == 1
+    assert "log(-1.0)" in function.plan_source
