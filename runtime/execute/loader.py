@@ -27,17 +27,19 @@ _NUMBER = itertools.count(1)
 _COLUMNS = sys.version_info >= (3, 11)  # code objects keep columns, which tell places in one line apart
 
 
-def load(plan: PlanSource, *, show_generated: bool | None = None) -> Callable[..., Any]:
+def load(plan: PlanSource, *, show_generated: bool | None = None, part: bool = False) -> Callable[..., Any]:
     """Compile the plan.
 
     show_generated: whether tracebacks keep the plan's own frames, and debuggers step through its text; None
         asks the settings.
+    part: whether it does a piece of another plan, whose frame and its own are one frame of the user's.
     """
+    inner = traceback.always if part else traceback.never
     shown = settings.show_generated_frames if show_generated is None else show_generated
     bound = dict(plan.constants)
-    for part in plan.parts:
-        bound[part.name] = _loaded(part, bound, shown)
-    function = _loaded(plan, bound, shown)
+    for called in plan.parts:
+        bound[called.name] = _loaded(called, bound, shown, traceback.never)
+    function = _loaded(plan, bound, shown, inner)
 
     @functools.wraps(function)
     def run(*args: Any) -> Any:
@@ -60,25 +62,29 @@ def bare(run: Callable[..., Any]) -> Callable[..., Any]:
     return inside
 
 
-def _loaded(plan: PlanSource, bound: Mapping[str, Any], shown: bool) -> types.FunctionType:
+def _loaded(
+    plan: PlanSource, bound: Mapping[str, Any], shown: bool, inner: traceback.Inner
+) -> types.FunctionType:
     """One function.  bound: what its global names stand for."""
     file = None if shown or not _COLUMNS else users_file(plan)
-    return _from_text(plan, bound) if file is None else _in_place(plan, bound, file)
+    return _from_text(plan, bound, inner) if file is None else _in_place(plan, bound, file, inner)
 
 
-def _from_text(plan: PlanSource, bound: Mapping[str, Any]) -> types.FunctionType:
+def _from_text(plan: PlanSource, bound: Mapping[str, Any], inner: traceback.Inner) -> types.FunctionType:
     """The function, compiled under a name of its own; its text is where debuggers look for it."""
     filename = f"<plan {plan.name} #{next(_NUMBER)}>"
     with no_syntax_warnings():
         code = compile(plan.text, filename, "exec")
     function = _function(plan, code, bound, f"plan.{plan.name}")
     linecache.cache[filename] = (len(plan.text), None, plan.text.splitlines(keepends=True), filename)
-    traceback.register(filename, functools.partial(_place, plan))
+    traceback.register(filename, functools.partial(_place, plan), inner)
     weakref.finalize(function, _forget, filename).atexit = False
     return function
 
 
-def _in_place(plan: PlanSource, bound: Mapping[str, Any], file: str) -> types.FunctionType:
+def _in_place(
+    plan: PlanSource, bound: Mapping[str, Any], file: str, inner: traceback.Inner
+) -> types.FunctionType:
     """The function, compiled as if it stood in the user's file; it warns where the user's module would."""
     code, positions = compile_in_place(plan, file)
     module = module_of(file)
@@ -86,7 +92,7 @@ def _in_place(plan: PlanSource, bound: Mapping[str, Any], file: str) -> types.Fu
     if module is not None:
         function.__globals__["__warningregistry__"] = vars(module).setdefault("__warningregistry__", {})
     codes = tuple(map(id, codes_in(function.__code__)))
-    traceback.register_codes(codes, functools.partial(place, positions))
+    traceback.register_codes(codes, functools.partial(place, positions), inner)
     weakref.finalize(function, traceback.forget_codes, codes).atexit = False
     return function
 

@@ -21,10 +21,17 @@ from runtime.places import is_own
 
 # (code, index of the instruction or -1, line) -> the user's place
 Places = Callable[[types.CodeType, int, int], "Span | None"]
+Inner = Callable[[types.CodeType], bool]
 
 
-def _never(code: types.CodeType) -> bool:
+def never(code: types.CodeType) -> bool:
+    """None of the code is a part of a function that stands round it."""
     return False
+
+
+def always(code: types.CodeType) -> bool:
+    """All of the code is a part of the function that stands round it."""
+    return True
 
 
 @dataclass(frozen=True)
@@ -36,7 +43,7 @@ class _Generated:
     """
 
     places: Places
-    inner: Callable[[types.CodeType], bool]
+    inner: Inner
 
 
 _GENERATED: dict[str, _Generated] = {}
@@ -60,19 +67,19 @@ def _raising_code() -> types.CodeType:
     return compile(tree, "<user>", "exec")
 
 
-def register(filename: str, places: Places, inner: Callable[[types.CodeType], bool] = _never) -> None:
+def register(filename: str, places: Places, inner: Inner = never) -> None:
     """Tell where the code compiled under `filename` comes from, and which of it is a part of a function."""
     _GENERATED[filename] = _Generated(places, inner)
 
 
 def register_hidden(filename: str) -> None:
     """Leave out the frames of code compiled under `filename`: it stands for nothing of the user's."""
-    _GENERATED[filename] = _Generated(lambda code, instruction, line: None, _never)
+    _GENERATED[filename] = _Generated(lambda code, instruction, line: None, never)
 
 
-def register_codes(codes: Iterable[int], places: Places) -> None:
+def register_codes(codes: Iterable[int], places: Places, inner: Inner = never) -> None:
     """As `register`, for code objects (their identities) under whatever file name."""
-    _BY_CODE.update(dict.fromkeys(codes, _Generated(places, _never)))
+    _BY_CODE.update(dict.fromkeys(codes, _Generated(places, inner)))
 
 
 def forget_codes(codes: Iterable[int]) -> None:
@@ -202,11 +209,21 @@ def _add(entries: list[_Entry], traceback: types.TracebackType) -> None:
     while span is not None:
         chain.append(span)
         span = span.caller
-    if chain and entries and generated.inner(code) and _same_function(entries[-1].span, chain[-1]):
-        entries.pop()
+    if chain and generated.inner(code):
+        _drop_outer(entries, chain[-1])
     for place in reversed(chain):
         entries.append(_Entry(*_frame(place, frame), place.line, place))
     del entries, frame
+
+
+def _drop_outer(entries: list[_Entry], place: Span) -> None:
+    """Take back what stands for the frame round a part of it that is at this place, inlined calls too."""
+    for at in range(len(entries) - 1, -1, -1):
+        if entries[at].span is None:
+            return
+        if _same_function(entries[at].span, place):
+            del entries[at:]
+            return
 
 
 def _same_function(a: Span | None, b: Span) -> bool:

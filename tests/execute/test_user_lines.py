@@ -6,6 +6,7 @@ import gc
 import io
 import pdb
 import sys
+import traceback as tb
 import warnings
 
 import numpy as np
@@ -130,3 +131,34 @@ def test_nothing_is_left_behind() -> None:
     del function
     gc.collect()
     assert len(traceback._BY_CODE) == before
+
+
+def ratio(x):
+    y = x + 1
+    return x / y
+
+
+def strict_parts(x, i):
+    a = np.log(x + 9)
+    with np.errstate(all="raise"):
+        b = ratio(ratio(x))
+        c = b / (x + 2)
+    return a, c[i]
+
+
+def frames_of(function, *args):
+    """The lines in this file that an error comes from."""
+    with pytest.raises((FloatingPointError, IndexError)) as caught:
+        function(*args)
+    entries = tb.extract_tb(caught.value.__traceback__)
+    return [(entry.name, entry.lineno) for entry in entries if entry.filename == __file__][1:]
+
+
+def test_a_part_that_is_native_has_no_frame_of_its_own() -> None:
+    x = np.arange(3.0)
+    for executor in ("native", "numpy"):
+        with settings.override(executor=executor, compile="now"):
+            function = ag.function(strict_parts)
+            function(x, 1)
+            for args in ((x - 1, 1), (x - 2, 1), (x, 7), (x - 0.5, 1)):
+                assert frames_of(function, *args) == frames_of(strict_parts, *args)

@@ -18,7 +18,7 @@ from runtime import background
 from runtime.computed import computed
 from runtime.config import settings
 from runtime.execute import traceback
-from runtime.execute.loader import load
+from runtime.execute.loader import bare, load
 from runtime.execute.native import abi, entry, llvm_load, small_arrays
 from runtime.execute.native.kinds import Unlowered
 from runtime.execute.native.llvm_load import Code
@@ -175,7 +175,7 @@ class NativeLoops:
         return self._loaded(*args)
 
     def _compile(self, graph: Graph) -> Callable[..., Any]:
-        part = NativeFunction(graph, functools.cache(lambda: load(plan_source(graph))))
+        part = NativeFunction(graph, functools.cache(lambda: bare(load(plan_source(graph), part=True))))
         self.parts.append(part)
         return part.entry
 
