@@ -411,7 +411,7 @@ class _Lowering:
             if after is None:
                 return None
             assert isinstance(trips, Num)
-            self.breathe(trips.text, pauses.TRIPS)
+            self.breathe(trips.text, pauses.spacing(node))
             return [one(PYTHON_INT, e.op(f"add i64 {trips.text}, 1")), *after]
 
         return self.loop(node, [one(PYTHON_INT, "1"), *args[:count]], trip)[1:]
@@ -510,6 +510,8 @@ class _Lowering:
         e, source = self.e, args[0]
         count, tested = node.attr("carries"), node.attr("tested", False)
         captures = args[1 + count :]
+        spacing = pauses.spacing(node)
+        short = spacing == pauses.TRIPS  # whether no trip takes long
         trips = length(e, source)
         ends, stop, order = not tested and not trips.moves, trips.stop, "slt" if trips.signed else "ult"
         exits: list[tuple[list[Val], Block, dict[str, str]]] = []
@@ -525,8 +527,8 @@ class _Lowering:
             if tested:
                 exits.append((list(carry), leave, dict(e.memo)))
             e.start(inside)
-            if _loops(node):
-                self.breathe(counter.text, pauses.OUTER)
+            if not short:
+                self.breathe(counter.text, spacing)
             item = trips.item(self.state, counter)
             after = self.region(node.regions[0], [item, *carry, *captures])
             if after is None:
@@ -538,15 +540,15 @@ class _Lowering:
                 e.branch(more, on, off)
                 exits.append((after, off, dict(e.memo)))
                 e.start(on)
-            if not ends and pauses.long(trips.first, stop(), source) and not _loops(node):
-                self.breathe(counter.text, pauses.TRIPS)
+            if not ends and pauses.long(trips.first, stop(), source) and short:
+                self.breathe(counter.text, spacing)
             step = e.effect(f"add {'nsw' if trips.signed else 'nuw'} i64 {counter.text}, 1")
             return [one(PYTHON_INT, step), *after]
 
         def some(first: str, last: str) -> None:
             nonlocal stop
             stop = functools.partial(str, last)
-            self.loop(node, [one(PYTHON_INT, first)], trip, ends, ends and not _loops(node))
+            self.loop(node, [one(PYTHON_INT, first)], trip, ends, ends and short)
 
         apart = independent.apart(e, node, args) if not count and ends else None
         if apart is not None:
@@ -567,9 +569,9 @@ class _Lowering:
             self.rest(e.op(f"icmp ne i64 {end}, {whole}"))
             return [one(PYTHON_INT, end), *after[1:]]
 
-        if ends and not _loops(node) and pauses.long(trips.first, whole, source):
+        if ends and short and pauses.long(trips.first, whole, source):
             return self.loop(None, first, stretch)[1:]
-        carry = self.loop(node, first, trip, ends, ends and not _loops(node))
+        carry = self.loop(node, first, trip, ends, ends and short)
         return self.leave(exits, carry[1:]) if tested else carry[1:]
 
     def leave(self, exits: list[tuple[list[Val], Block, dict[str, str]]], carry: list[Val]) -> list[Val]:
@@ -588,11 +590,6 @@ class _Lowering:
         e.memo, e.here = before, out
         filled = zip(_filled(shapes, phis), shapes, strict=True)
         return [ownership.placed(x, t, self.state.depth, self.state.owned) for x, t in filled]
-
-
-def _loops(node: Node) -> bool:
-    """Whether there is a loop in a loop."""
-    return any(n.op in ("while", "for") for n in walk_nodes(node.regions[0]))
 
 
 def _filled(shapes: list[Val], phis: list[Phi]) -> list[Val]:

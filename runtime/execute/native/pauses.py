@@ -1,18 +1,41 @@
 """Where loops pause: other threads run and signals are handled, since a loop may take long.
 
 In: a loop's counter and where it ends.  Out: code.  What always holds: between two pauses there are at most
-so many trips that nobody waits long.
+so many trips that nobody waits long: fewer of those that make large arrays.
 """
 
 from __future__ import annotations
+
+import math
+from typing import cast
 
 from runtime.execute.native import shares
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.state import State
 from runtime.execute.native.values import Rng, Val
+from runtime.ir.graph import Node
+from runtime.ir.walk import walk_nodes
+from runtime.types import ArrayType, Type
 
-OUTER = 8  # the logarithm of how many trips of a `for` with a loop inside lie between pauses
-TRIPS = 16  # the same for any other loop
+TRIPS = 16  # the logarithm of how many trips of a loop lie between pauses
+OUTER = 8  # the same for a `for` with a loop inside
+ELEMENTS = 24  # the logarithm of how many elements of arrays lie between them
+UNKNOWN = 1 << 16  # elements that an array of unknown size is taken to have
+
+
+def spacing(node: Node) -> int:
+    """The logarithm of how many trips of a loop lie between pauses: the fewer, the longer each may take."""
+    nodes = [n for region in node.regions for n in walk_nodes(region)]
+    most = OUTER if node.op == "for" and any(n.op in ("while", "for") for n in nodes) else TRIPS
+    elements = sum(_elements(x.type) for n in nodes if n.op != "getitem" for x in n.outputs)
+    return max(1, min(most, ELEMENTS - elements.bit_length()))
+
+
+def _elements(t: Type) -> int:
+    if not isinstance(t, ArrayType) or t.scalar:
+        return 0
+    known = t.shape is not None and None not in t.shape
+    return math.prod(cast("tuple[int, ...]", t.shape)) if known else UNKNOWN
 
 
 def due(e: Emitter, trips: str, often: int) -> str:

@@ -349,3 +349,22 @@ def test_a_loop_without_a_loop_inside_can_be_interrupted(program: Any) -> None:
         assert so_far > 3
         concrete = converted.traces[-1].concrete
         assert concrete is not None and concrete.native.calls >= 1
+
+
+def over_large_arrays(x, done):  # type: ignore[no-untyped-def]
+    for k in range(20_000):
+        x = np.sin(x) + 1
+        done[0] = k
+    return x
+
+
+def test_few_trips_over_large_arrays_can_be_interrupted() -> None:
+    """Trips that take long are few between pauses: the loop does not go on to its end first."""
+    with settings.override(executor="native", compile="now"):
+        converted, done = ag.function(over_large_arrays), np.zeros(1)
+        converted.get_concrete_function(np.ones(300_000), done)
+        with pytest.raises(TooLong), time_limit(0.5):
+            converted(np.ones(300_000), done)
+        concrete = converted.traces[-1].concrete
+        assert concrete is not None and concrete.executor == "native"
+        assert 0 < done[0] < 19_999
