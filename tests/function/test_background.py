@@ -95,7 +95,7 @@ def test_loops_wait() -> None:
 
 @native
 def test_a_mistake_while_compiling_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*args: object) -> None:
+    def fail(*args: object, **options: object) -> None:
         raise ZeroDivisionError("ours")
 
     monkeypatch.setattr(executor, "lower", fail)
