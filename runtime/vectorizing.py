@@ -272,7 +272,7 @@ def _check(dtypes: tuple[Any, ...], count: int) -> None:
 
 def _followed(one: Callable[..., Any], args: list[Any]) -> Any:
     """The results where a derivative is being followed: elements stay what is followed."""
-    wide = np.broadcast_arrays(*args) if len(args) > 1 else [np.asanyarray(a) for a in args]
+    wide = np.broadcast_arrays(*args)
     shape = wide[0].shape
     made = map_fn(one, tuple(x.reshape(-1) for x in wide))
     return tree.map_leaves(lambda x: x.reshape((*shape, *x.shape[1:])), made)

@@ -329,3 +329,15 @@ def test_traces_stay_few():
     for n in range(2, 9):
         v(np.linspace(1, 2, n), 10.0**-n)
     assert len(v._compiled.traces) <= 3
+
+
+def bent(v):
+    return v * v if v > 0 else -v
+
+
+def test_derivatives_of_one_argument():
+    x = np.array([[1.0, -2.0, 3.0]])
+    total = lambda x: ag.vectorize(bent)(x).sum()
+    assert np.array_equal(ag.grad(total)(x), [[2.0, -1.0, 6.0]])
+    assert ag.grad(total)(2.0) == 4.0
+    assert np.array_equal(ag.hessian(total)(x[0]), np.diag([2.0, 0.0, 2.0]))
