@@ -530,7 +530,7 @@ class Looped:
         self.made = result.array(state.e, "0" if self.row else start)
 
     def of_arrays(self) -> bool:
-        """Whether it reads nothing but arrays as they lie in memory, and numbers: then no tiles are needed."""
+        """Whether it reads nothing but arrays as they lie in memory, and numbers: it needs no tiles."""
         return all(x.plain or not x.dims or x.dims[-1] == "1" for x in self.operands)
 
     def compute(self, state: State, outer: Sequence[str], start: str, stop: str, to: str) -> None:
