@@ -144,9 +144,7 @@ def test_made_by_exec_without_text(kept, monkeypatch):
     exec("def f(x):\n    return x", space)
     with pytest.raises(SourceNotFound) as caught:
         source_of(space["f"])
-    told = [
-        line for line in str(caught.value).splitlines() if not line.startswith("    ")
-    ]
+    told = [line for line in str(caught.value).splitlines() if not line.startswith("    ")]
     assert "\n".join(told) == (
         "the source of f was not found\n"
         "  at <string>:1 in f\n"
