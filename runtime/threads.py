@@ -7,6 +7,7 @@ always holds: the word is what `get_num_threads` says, 1 to 256; results do not 
 from __future__ import annotations
 
 import ctypes
+import operator
 
 from runtime.config import processors, settings
 from runtime.errors import message
@@ -27,9 +28,13 @@ def set_num_threads(n: int) -> None:
     2
     >>> set_num_threads(before)
     """
-    if type(n) is not int or n < 1:
+    try:
+        number = 0 if isinstance(n, bool) else operator.index(n)
+    except TypeError:
+        number = 0
+    if number < 1:
         raise ValueError(message(f"{n!r} is not a number of threads", fix="give it an integer, 1 or more"))
-    settings.num_threads = n
+    settings.num_threads = number
 
 
 def get_num_threads() -> int:

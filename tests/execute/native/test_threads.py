@@ -572,6 +572,9 @@ def test_the_interpreter_ends_while_helpers_look_for_work(tmp_path: pathlib.Path
 def test_the_setting() -> None:
     ag.set_num_threads(3)
     assert (ag.get_num_threads(), settings.num_threads) == (3, 3)
+    ag.set_num_threads(np.int64(2))
+    assert ag.get_num_threads() == 2
+    ag.set_num_threads(3)
     with settings.override(num_threads=1000):
         assert ag.get_num_threads() == threads.MOST
     assert ag.get_num_threads() == 3
