@@ -124,7 +124,8 @@ def sequence_of(trace: Trace, x: Any) -> Sequence[Any] | None:
     them that were just made (whose nodes are removed); None where that isn't known."""
     if isinstance(x, Tensor):
         t = x._facts.type
-        count = t.shape[0] if isinstance(t, ArrayType) and t.shape else None
+        shape = t.shape if isinstance(t, ArrayType) else None
+        count = shape[0] if shape is not None and len(shape) > 1 else None  # numbers may be written meanwhile
         return None if count is None or count > 4 * trace.unroll_limit else [x[i] for i in range(count)]
     waiting = taken(trace, x)
     if waiting is not None:

@@ -108,3 +108,61 @@ def test_inner_functions_are_made_by_python() -> None:
             assert getattr(f, name) == getattr(g, name)
         assert f(5) == g(5)
     assert wanted[1] == got[1]
+
+
+def written_beside_a_list(x: Any, y: Any, held: Any) -> Any:
+    for b, _ in zip(x, held):
+        x[1:] = b
+    return x
+
+
+def written_beside_a_display(x: Any, y: Any, held: Any) -> Any:
+    out = []
+    for a, b in zip([x[0], x[1]], x):
+        x[1] = 6.0
+        out.append((a, b))
+    return out, x
+
+
+def written_before_it_is_gone_through(x: Any, y: Any, held: Any) -> Any:
+    pairs = zip(x, [x, y, held])
+    x[0] = 50.0
+    return [a for a, _ in pairs]
+
+
+def rows_written(x: Any, y: Any, held: Any) -> Any:
+    out = []
+    for b, row in zip(held, y):
+        y[1:] = b
+        out.append(row.sum())
+    return out, y
+
+
+def a_list_written(x: Any, y: Any, held: Any) -> Any:
+    out = []
+    for k, v in enumerate(held):
+        held[-1] = k
+        out.append(v)
+    return out, held
+
+
+@pytest.mark.parametrize("executor", ("numpy", "auto"))
+@pytest.mark.parametrize(
+    "function",
+    (
+        written_beside_a_list,
+        written_beside_a_display,
+        written_before_it_is_gone_through,
+        rows_written,
+        a_list_written,
+    ),
+)
+def test_items_are_read_when_it_is_their_turn(function: Callable[..., Any], executor: str) -> None:
+    """What a loop writes to the arrays and lists that it goes through is seen by the trips after."""
+    for size in (3, 2, 20):
+        args = np.arange(float(size)) + 1, np.ones((size, 2)), [1.5] * size
+        mine, theirs = copy.deepcopy(args), copy.deepcopy(args)
+        with ag.settings.override(executor=executor, compile="now"):
+            found = ag.function(function)(*mine)
+        wanted = function(*theirs)
+        assert repr((found, mine)) == repr((wanted, theirs))
