@@ -43,24 +43,13 @@ MISSING = object()
 _KEPT = 8
 
 
-class _Namespace:
-    """What generated code reaches as `ag`: the package that this file is in, unless something else was set.
+def namespace() -> object:
+    """What generated code calls `ag`: the package that this file is in.
 
     It is looked up when it is needed, not imported: the package's `__init__` lies above this file, and it
     has all its names only after this file was imported.
     """
-
-    value: object = None
-
-
-def set_namespace(namespace: object) -> None:
-    """Say what generated code calls `ag`; None: the package `autograph`."""
-    _Namespace.value = namespace
-
-
-def namespace() -> object:
-    """What generated code calls `ag`."""
-    return sys.modules[__package__ or ""] if _Namespace.value is None else _Namespace.value
+    return sys.modules[__package__ or ""]
 
 
 @dataclass(frozen=True, eq=False)

@@ -247,15 +247,6 @@ def _row(name: str) -> Setting:
     return _ROWS[name]
 
 
-def table_text() -> str:
-    """The table for people: one line per setting with its value, default and environment variable."""
-    lines = []
-    for row in TABLE:
-        lines.append(f"{row.name} = {getattr(settings, row.name)!r}  (default {row.default!r}, {row.env})")
-        lines.append(f"    {row.doc}  Valid: {row.valid()}.")
-    return "\n".join(lines)
-
-
 @functools.cache
 def _compiler() -> bool:
     return importlib.util.find_spec("llvmlite") is not None

@@ -81,9 +81,3 @@ def map_leaves(fn: Callable[..., Any], tree: Any, *rest: Any) -> Any:
     (11, [22])
     """
     return optree.tree_map(fn, tree, *rest, none_is_leaf=True, namespace=NAMESPACE)
-
-
-def map_with_paths(fn: Callable[[str, Any], Any], tree: Any, root: str = "") -> Any:
-    """As `map_leaves`; `fn` gets the path of the leaf first."""
-    leaves, structure = flatten_with_paths(tree, root)
-    return unflatten(structure, [fn(path, leaf) for path, leaf in leaves])

@@ -24,24 +24,12 @@ from autograph.template import (
     targets,
     tuple_of,
 )
-from autograph.trees import walk
 
 
 def matches(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
     """Rewrite every `match` in the tree."""
     _Matches(work).visit(root)
     return root
-
-
-def pattern_names(root: gast.AST) -> set[str]:
-    """All names that patterns in the tree bind."""
-    found = set()
-    for node in walk(root):
-        if isinstance(node, (gast.MatchAs, gast.MatchStar)):
-            found.add(node.name)
-        elif isinstance(node, gast.MatchMapping):
-            found.add(node.rest)
-    return {name for name in found if name is not None}
 
 
 class _Matches(Rewriter):

@@ -101,7 +101,7 @@ def _check_out(row: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any], out: A
 
 
 @functools.cache
-def _out_position(row_name: str, function: Any) -> int | None:
+def _out_position(function: Any) -> int | None:
     try:
         given = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -114,7 +114,7 @@ def _without_out(row: OpDef, args: tuple[Any, ...], out: Any) -> tuple[tuple[Any
     """The operands without an `out` that was given by position."""
     if type(row.run) is np.ufunc or len(args) < 3:
         return args, out
-    at = _out_position(row.name, row.run)
+    at = _out_position(row.run)
     if at is None or len(args) <= at:
         return args, out
     return (*args[:at], None, *args[at + 1 :]), args[at]

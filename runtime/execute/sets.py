@@ -166,10 +166,6 @@ def _check_operands(node: Node) -> None:
 
 
 # ------------------------------------------------------------------------------------ steps
-def _batched(x: Any) -> bool:
-    return isinstance(x, (np.ndarray, Tagged))
-
-
 def _take(x: Any, where: Any) -> Any:
     """The value for some of the elements."""
     if isinstance(x, Tagged):

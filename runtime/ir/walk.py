@@ -15,7 +15,7 @@ import numpy as np
 
 from runtime.boxes import UnboundMarker
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
-from runtime.ir.names import give_names, values_of
+from runtime.ir.names import values_of
 from runtime.types import Type, same_static
 
 # Values that are compared by what they are; anything else is a reference and compared by identity.
@@ -67,17 +67,6 @@ def uses(graph: Graph) -> dict[Value, list[tuple[Node | None, int]]]:
     return found
 
 
-def free_values(graph: Graph) -> tuple[Value, ...]:
-    """Values that the graph or one of its regions uses without defining them (a sound graph has none)."""
-    free: dict[Value, None] = {}
-    for scope in walk_graphs(graph):
-        known = set(values_of(scope))
-        for operand in used_operands(scope):
-            if isinstance(operand, Value) and operand not in known:
-                free[operand] = None
-    return tuple(free)
-
-
 def map_regions(node: Node, change: Callable[[Graph], Graph]) -> Node:
     """The node with `change` done to each of its own regions; the node itself when nothing changed."""
     regions = tuple(map(change, node.regions))
@@ -108,29 +97,6 @@ def clone(graph: Graph, substitution: Mapping[Value, Operand] | None = None) -> 
 def inline(graph: Graph, args: Iterable[Operand]) -> tuple[tuple[Node, ...], tuple[Operand, ...]]:
     """The graph's nodes with fresh values and `args` for its parameters, and its results likewise."""
     return _copy_body(graph, dict(zip(graph.params, args, strict=True)))
-
-
-def renumber(graph: Graph) -> Graph:
-    """A copy in which every value's hint is the unique name that printers give it."""
-    names = give_names(graph, scoped=False)
-    return _renamed(graph, {value: dataclasses.replace(value, name=name) for value, name in names.items()})
-
-
-def _renamed(graph: Graph, swap: dict[Value, Value]) -> Graph:
-    def put(operand: Operand) -> Operand:
-        return swap.get(operand, operand) if isinstance(operand, Value) else operand
-
-    nodes = tuple(
-        dataclasses.replace(
-            node,
-            inputs=tuple(map(put, node.inputs)),
-            outputs=tuple(swap[value] for value in node.outputs),
-            regions=tuple(_renamed(region, swap) for region in node.regions),
-        )
-        for node in graph.nodes
-    )
-    params = tuple(swap[value] for value in graph.params)
-    return dataclasses.replace(graph, params=params, nodes=nodes, results=tuple(map(put, graph.results)))
 
 
 def _fresh(value: Value, swap: dict[Value, Operand]) -> Value:

@@ -55,11 +55,6 @@ def shape_spec(t: Type) -> tuple[int | None, ...]:
     return (static_int(t),)
 
 
-def sized(n: int | None) -> int | None:
-    """A size: not negative."""
-    return None if n is None else max(n, 0)
-
-
 def check_sizes(shape: tuple[int | None, ...]) -> tuple[int | None, ...]:
     """The shape, given that no size is negative."""
     if any(n is not None and n < 0 for n in shape):

@@ -36,9 +36,6 @@ from runtime.types import (
 Shape = Union[tuple[Union[int, None], ...], None]
 Rule = Callable[..., Type]
 
-NONE = StaticType(None)
-FALSE = StaticType(False)
-TRUE = StaticType(True)
 PYTHON_KINDS: dict[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
 WEAK_DTYPE = {
     "bool": np.dtype(bool),

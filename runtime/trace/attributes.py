@@ -27,7 +27,7 @@ from runtime.trace.heap import CLEAN, UNKNOWN, Identity, Loaded
 from runtime.trace.record import Path
 from runtime.trace.trust import trusted
 from runtime.trace.values import Object, Tensor, Traced, known_class
-from runtime.types import OBJECT, WEAK_INT, ArrayType, ObjectType, StaticType, TupleType, Type
+from runtime.types import OBJECT, WEAK_INT, ArrayType, StaticType, TupleType, Type
 from runtime.variable import Variable
 
 _MISSING = object()
@@ -408,8 +408,3 @@ def _number_attr(trace: Trace, x: Tensor, name: str) -> Any:
     if name in ("real", "imag") and cls in (int, float):
         claim = x._facts.type
     return trace.record("py.getattr", [x, name], type=claim)
-
-
-def is_container(t: Type) -> bool:
-    """Whether values of the type are exact built-in containers."""
-    return isinstance(t, ObjectType) and t.cls in CONTAINERS

@@ -93,14 +93,6 @@ def new_dict(trace: Trace, pairs: Sequence[tuple[Any, Any]]) -> Any:
     return made
 
 
-def new_set(trace: Trace, items: Sequence[Any]) -> Any:
-    """A new set of the items."""
-    value = trace.emit("py.set", items)
-    assert value is not None
-    doubt_inside(trace, *items)
-    return trace.wrap(value, fresh=True)
-
-
 # --------------------------------------------------------------------------------- what is known
 def known_items(trace: Trace, x: Any) -> list[Any] | None:
     """The trace values of all items of a list, tuple or range, in order; None where they aren't known."""

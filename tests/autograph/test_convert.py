@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import gc
-import types
 import weakref
 
 import gast
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
-from autograph.convert import MISSING, converted, namespace, resolve, set_namespace, to_code
+from autograph.convert import MISSING, converted, resolve, to_code
 from autograph.passes.context import Conversion
 from runtime.errors import ConversionRefused, GeneratorError, SourceNotFound
 
@@ -122,16 +121,6 @@ def test_the_name_of_the_namespace():
     assert "ag__.and_" in to_code(has_its_own_inside)
     assert converted(has_its_own).function(1, 2) == 2
     assert converted(has_its_own_inside).function(1) == 5
-
-
-def test_the_namespace_can_be_set():
-    assert namespace() is ag
-    other = types.SimpleNamespace(**{name: getattr(ag, name) for name in ag.__all__})
-    set_namespace(other)
-    try:
-        assert namespace() is other
-    finally:
-        set_namespace(None)
 
 
 def test_methods_and_lambdas():

@@ -117,10 +117,6 @@ class Followed:
             results = list(map(builder.use, results))
         return _way(builder, results, found)
 
-    def outward(self, found: Sequence[Any]) -> Any:
-        """Cotangents of the followed leaves as the caller gets them, one tree for each argument."""
-        return self.call.trees(self.call.gradients(found, ()), False)
-
 
 def _way(builder: Any, results: list[Operand], found: Sequence[Any]) -> Way:
     captured: list[Value] = list(builder.captures)

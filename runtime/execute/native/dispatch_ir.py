@@ -19,7 +19,6 @@ MOST = 32  # arguments
 ON_STACK = 1000  # more of them than this are copied to the heap
 NATIVE, CALL, PASS = range(3)  # a trace is: the code of a built-in; something to call; the same, untouched
 # Words of the tables.
-ROOT = ("forms", "form_count", "traces", "trace_count", "clock")
 FORM = ("given", "named", "names", "shape", "count", "sources")
 TRACE = ("shape", "checks", "check_count", "kind", "target", "own", "passed", "pass_count", "names", "used")
 ANY = -1  # a shape
