@@ -12,7 +12,7 @@ import ast
 import copy
 import sys
 import types
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Union
 
 from autograph.trees import walk as tree_walk
@@ -23,6 +23,7 @@ FunctionNode = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda]
 
 # No identifier of a user looks like this, so names that start with it can be told and taken away.
 _FACTORY, _FUNCTION = "<autograph>", "<function>"
+_OPTIMIZED = 0x01  # the flag of functions, which classes don't have
 _NESTED = 0x10  # the flag of an old future import means "nested function" in code objects
 _FUTURES = 0
 for _feature in __future__.all_feature_names:
@@ -108,6 +109,40 @@ def _renamed(code: types.CodeType, old: str, new: str, name: str | None = None) 
     return changed
 
 
+def named_as_written(
+    code: types.CodeType, helpers: Container[types.CodeType], qualname: str
+) -> dict[types.CodeType, types.CodeType]:
+    """What `code` becomes when functions and classes in helpers are named as if they stood outside of them.
+
+    Gives the new code objects by the old ones.
+    """
+    table: dict[types.CodeType, types.CodeType] = {}
+
+    def rename(code: types.CodeType, old: str, new: str, around: tuple[str, str]) -> types.CodeType:
+        # old, new: how the names of what stands directly in here begin now, and how they shall.
+        def constant(const: object) -> object:
+            if isinstance(const, types.CodeType):
+                if const in helpers:
+                    return rename(const, f"{old}{const.co_name}.<locals>.", new, (old, new))
+                dot = ".<locals>." if const.co_flags & _OPTIMIZED else "."
+                return rename(const, old + const.co_name + dot, new + const.co_name + dot, (old, new))
+            # A class has its own name among its constants, functions before 3.11 those of what they define.
+            for was, shall in ((old, new), around):
+                if isinstance(const, str) and const.startswith(was):
+                    return shall + const[len(was) :]
+            return const
+
+        changed = code.replace(co_consts=tuple(map(constant, code.co_consts)))
+        if sys.version_info >= (3, 11) and code.co_qualname.startswith(around[0]) and code not in helpers:
+            changed = changed.replace(co_qualname=around[1] + code.co_qualname[len(around[0]) :])
+        table[code] = changed
+        return changed
+
+    start = f"{qualname}.<locals>."
+    rename(code, start, start, (start, start))
+    return table
+
+
 def nested(code: types.CodeType) -> list[types.CodeType]:
     """The code objects made directly within this one, in order."""
     return [const for const in code.co_consts if isinstance(const, types.CodeType)]
@@ -146,7 +181,7 @@ def same_code(left: types.CodeType, right: types.CodeType) -> bool:
 def _same_constant(left: object, right: object) -> bool:
     if isinstance(left, types.CodeType) and isinstance(right, types.CodeType):
         # The constants of a class body hold line numbers and tuples in no fixed order.
-        optimized = left.co_flags & 1
+        optimized = left.co_flags & _OPTIMIZED
         return same_code(left, right) if optimized else left.co_code == right.co_code
     if type(left) is not type(right):
         return False

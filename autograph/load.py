@@ -16,7 +16,7 @@ from typing import Any
 
 import gast
 
-from autograph.codes import compile_function, nodes_of_codes, walk
+from autograph.codes import FunctionNode, compile_function, named_as_written, nested, nodes_of_codes, walk
 from autograph.origin import Origin, generated_filename, register, trace_origin
 from autograph.source import Source
 from autograph.trees import to_ast
@@ -68,28 +68,31 @@ def load(
         raise GraphError(f"{original.co_name} was converted to a {type(printed).__name__}, not a definition")
     free = tuple(dict.fromkeys((*original.co_freevars, ag)))
     filename = generated_filename(tree.name)
-    code = compile_function(printed, free, original, filename, qualname=source.function.__qualname__)
+    qualname = source.function.__qualname__
+    code = compile_function(printed, free, original, filename, qualname=qualname)
     origin = trace_origin(located, printed, source.definition, source.file, original.co_name)
-    originals = _originals(code, printed, origin, source)
+    of_user = dict(origin.functions)
+    found = nodes_of_codes(code, printed)
+    helpers = [inner for inner, node in found if node not in of_user]
+    if any(map(nested, helpers)):
+        new = named_as_written(code, frozenset(helpers), qualname)
+        code, found = new[code], [(new[inner], node) for inner, node in found]
+    originals = _originals(found, of_user, source)
     register(filename, text, origin, list(walk(code)), [code, *originals])
     wanted = tuple(name for name in code.co_freevars if name != ag)
     return Generated(text, filename, tree, code, wanted, ag, boxed_free, origin, originals, islands)
 
 
 def _originals(
-    code: types.CodeType, printed: ast.FunctionDef, origin: Origin, source: Source
+    found: list[tuple[types.CodeType, FunctionNode]],
+    of_node: dict[FunctionNode, FunctionNode],
+    source: Source,
 ) -> dict[types.CodeType, types.CodeType]:
     """Match generated and original code objects through the nodes that both were compiled from."""
-    if not origin.functions:
+    if not of_node:
         return {}
     of_user = {node: inner for inner, node in nodes_of_codes(source.function.__code__, source.definition)}
-    of_node = dict(origin.functions)
-    found: dict[types.CodeType, types.CodeType] = {}
-    for inner, node in nodes_of_codes(code, printed):
-        mine = of_node.get(node)
-        if mine is not None and mine in of_user:
-            found[inner] = of_user[mine]
-    return found
+    return {inner: of_user[mine] for inner, node in found if (mine := of_node.get(node)) in of_user}
 
 
 def bind(

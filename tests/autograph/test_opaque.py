@@ -98,11 +98,46 @@ def inner_class_with_super(x: Any) -> Any:
     return Inner().go(x)
 
 
+def names_in_arms_and_loops(x: Any) -> Any:
+    made: list[Any] = []
+    if x > 0:
+
+        def shift(a: Any) -> Any:
+            return lambda: a + x
+
+        class Box:
+            def open(self, key: Any) -> Any:
+                return key
+
+            class Lid:
+                def shut(self) -> None: ...
+
+        made += [shift, shift(1), Box, Box.open, Box.Lid, Box.Lid.shut]
+    for k in range(2):
+        try:
+
+            async def wait() -> int:
+                return k
+
+            def steps(a: Any) -> Any:
+                yield a
+
+            class Stop(Exception):
+                pass
+
+            made += [wait, steps, Stop]
+            steps()  # type: ignore[call-arg]
+        except TypeError as error:
+            made.append(str(error))
+    return [getattr(thing, "__qualname__", thing) for thing in made]
+
+
 CALLS: list[tuple[Callable[..., Any], list[tuple[Any, ...]]]] = [
     (generator_shares_a_variable, [(A([1.0, 2]),), (A([3, 4]),)]),
     (class_with_shared_variable, [(A([1.0, 2]),), (A([10.0, 10.0]),)]),
     (calls_super, [(f64(5),), (f64(1),), (f64(-5),)]),
     (inner_class_with_super, [(f64(5),), (f64(-1),)]),
+    (names_in_arms_and_loops, [(f64(5),), (f64(-1),)]),
 ]
 
 
