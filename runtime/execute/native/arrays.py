@@ -45,6 +45,13 @@ def plus(e: Emitter, a: str, b: str) -> str:
     return e.op(f"add nsw i64 {a}, {b}")
 
 
+def minus(e: Emitter, a: str, b: str) -> str:
+    """A difference of sizes."""
+    if a.isdigit() and b.isdigit() and int(a) >= int(b):
+        return str(int(a) - int(b))
+    return a if b == "0" else e.op(f"sub i64 {a}, {b}")
+
+
 def dense(e: Emitter, dims: Sequence[str], itemsize: int) -> tuple[str, ...]:
     """The byte strides of an array in C order."""
     strides, step = [], str(itemsize)

@@ -95,7 +95,7 @@ def converted(e: Emitter, x: Lazy, kind: Scalar) -> Lazy:
 
     element = shared(e, kind, cast_element)
     widest = max(x.widest, x.kind.dtype.itemsize)
-    return Lazy(kind, x.dims, element, x.leaves, parts=x.parts, cost=x.cost + 1, widest=widest)
+    return Lazy(kind, x.dims, element, x.leaves, parts=x.parts, cost=x.cost + 1, widest=widest, turns=x.turns)
 
 
 def in_pairs(e: Emitter, x: Num, kind: Scalar) -> str:
@@ -150,7 +150,10 @@ def combined(
     element = shared(state.e, kind, lambda indices: one(kind, compute(*(r(indices) for r in reads))))
     total = cost + sum(p.cost for p in parts)
     widest = max(max(p.widest, p.kind.dtype.itemsize) for p in parts)
-    return Lazy(kind, dims, element, leaves, parts=merged_parts(parts), cost=total, widest=widest)
+    turns = tuple(dict.fromkeys(turn for p in parts for turn in p.turns))
+    return Lazy(
+        kind, dims, element, leaves, parts=merged_parts(parts), cost=total, widest=widest, turns=turns
+    )
 
 
 def worth_keeping(state: State, x: Lazy, whole: bool = True) -> Lazy:

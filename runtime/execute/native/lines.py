@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from runtime.execute.native import host
-from runtime.execute.native.arrays import create, load, memory, plus, times
+from runtime.execute.native.arrays import create, load, memory, minus, plus, times
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.kinds import Scalar, Unlowered
 from runtime.execute.native.shares import own_memory, share
 from runtime.execute.native.state import State
+from runtime.execute.native.turns import stretches
 from runtime.execute.native.ufunc_loops import call_loop
 from runtime.execute.native.values import Arr, Lazy, Num, Part, one
 
@@ -179,13 +180,6 @@ def counted(e: Emitter, start: str, stop: str, step: int, body: Callable[[str], 
     e.start(out)
 
 
-def minus(e: Emitter, a: str, b: str) -> str:
-    """A difference of sizes."""
-    if a.isdigit() and b.isdigit() and int(a) >= int(b):
-        return str(int(a) - int(b))
-    return a if b == "0" else e.op(f"sub i64 {a}, {b}")
-
-
 def vectors(
     e: Emitter, start: str, stop: str, lanes: int, body: Callable[[str], None], masked: bool = True,
     first: str = "", even: bool = False,
@@ -256,6 +250,16 @@ def _some(e: Emitter, start: str, count: str, lanes: int, body: Callable[[str], 
         e.memo = before
 
 
+def in_stretches(
+    e: Emitter, value: Lazy, start: str, stop: str, body: Callable[[str], None], lanes: int = 0,
+    masked: bool = True, first: str = "", even: bool = False,
+) -> None:  # fmt: skip
+    """Such a loop over a line of this array."""
+    first, even = ("", False) if value.turns else (first, even)
+    args = lanes or width(value), body, masked, first, even
+    stretches(e, value.turns, start, stop, lambda start, stop: vectors(e, start, stop, *args))
+
+
 def before_whole(e: Emitter, at: str, lanes: int, itemsize: int, size: str) -> str:
     """How many elements at an address come before the first place where whole vectors are best stored."""
     if lanes == 1 or not size.isdigit() or int(size) < LONG:
@@ -291,7 +295,7 @@ def line(
 
     tiles = [part for part in value.parts if not part.row]
     if not tiles:
-        vectors(e, start, size, lanes, body, masked, first if masked else "", even)
+        in_stretches(e, value, start, size, body, lanes, masked, first if masked else "", even)
         return
     last = value.held if to is not None and value.held in tiles else None
 
@@ -301,7 +305,7 @@ def line(
                 part.compute(state, outer, start, stop, located(e, to, [*outer, start]))
                 return
             part.prepare(state, outer, start, stop)
-        vectors(e, start, stop, lanes, body, masked, even=even)
+        in_stretches(e, value, start, stop, body, lanes, masked, even=even)
 
     def tile(start: str) -> None:
         end = e.op(f"add i64 {start}, {TILE}")
@@ -472,7 +476,7 @@ class KeptTile:
             value = self.source.element([*own, k])
             untagged(e, lambda: put_at(e, made, [k], value))
 
-        vectors(e, start, stop, width(self.source), body)
+        in_stretches(e, self.source, start, stop, body)
         self.made = made
 
     def place(self, e: Emitter, start: str) -> str:
@@ -566,7 +570,7 @@ class Looped:
             value = x.element([*own, i])
             untagged(e, lambda: put_at(e, row, [i], value))
 
-        vectors(e, start, stop, width(x), body)
+        in_stretches(e, x, start, stop, body)
         return room.at, str(room.kind.dtype.itemsize)
 
     def place(self, e: Emitter, start: str) -> str:

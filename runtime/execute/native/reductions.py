@@ -38,6 +38,7 @@ from runtime.execute.native.lines import (
     begin,
     counted,
     duration,
+    in_stretches,
     inner_indices,
     line,
     located,
@@ -45,7 +46,6 @@ from runtime.execute.native.lines import (
     row_parts,
     spread,
     untagged,
-    vectors,
     width,
 )
 from runtime.execute.native.shares import share
@@ -308,7 +308,7 @@ class Reduced:
             value = source.element([*own, k])
             untagged(e, lambda: put_at(e, row, [k], value))
 
-        vectors(e, start, stop, width(source), body)
+        in_stretches(e, source, start, stop, body)
         return room.at
 
 

@@ -11,7 +11,7 @@ import functools
 from collections.abc import Callable, Sequence
 
 from runtime.execute.native import pool_ir, shares
-from runtime.execute.native.arrays import create, plus, times
+from runtime.execute.native.arrays import create, minus, plus, times
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.lines import (
     Put,
@@ -23,7 +23,6 @@ from runtime.execute.native.lines import (
     duration,
     element_at,
     line,
-    minus,
     put_at,
     untagged,
     vectors,

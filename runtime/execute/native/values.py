@@ -107,7 +107,7 @@ class Lazy:
     leaves: the stored arrays that it reads.  plain: whether it is just the one leaf, element for element.
     parts: what is prepared, in this order, before the elements of a line (along the last axis).  cost: about
     how many instructions an element takes.  held: the part that keeps its lines in memory.  widest: the bytes
-    of the largest element on the way to its own.
+    of the largest element on the way to its own.  turns: where lines that it reads go on round the end.
     """
 
     kind: Scalar
@@ -119,6 +119,7 @@ class Lazy:
     cost: int = 0
     held: Part | None = None
     widest: int = 1
+    turns: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ REDUCTIONS = (
     "argmin",
     "linalg.norm",
 )
+MOVES = ("np.roll",)  # what reads the elements of an array in other places
 CHEAP = 2  # instructions that may be carried out again in another place
 _DEAR = 10  # what a function that is no arithmetic counts for
 _ARITHMETIC = ("add", "sub", "mul", "neg", "pos", "abs", "and_", "or_", "xor", "invert", *(
@@ -90,7 +91,7 @@ def may_wait(graph: Graph) -> dict[Value, str]:
     loops: dict[Value, frozenset[object]] = {}  # and the loops over a line that read it
     for k in range(len(graph.nodes) - 1, -1, -1):
         node = graph.nodes[k]
-        if len(node.outputs) != 1 or not (elementwise(node) or along_lines(node)):
+        if len(node.outputs) != 1 or not (elementwise(node) or along_lines(node) or node.op in MOVES):
             continue
         (value,) = node.outputs
         uses = readers.get(value, [])
@@ -124,7 +125,7 @@ def may_wait(graph: Graph) -> dict[Value, str]:
 
 
 def _reads(node: Node, value: Value) -> bool:
-    """Whether a node can take the value's elements one by one."""
+    """Whether a node can take the value's elements one by one, each once."""
     if elementwise(node):
         return True
     if reduction(node):
@@ -138,7 +139,7 @@ def _costs(graph: Graph) -> dict[Value, int]:
     """About how many instructions an element takes, if nothing is stored on the way."""
     costs: dict[Value, int] = {}
     for node in graph.nodes:
-        if len(node.outputs) == 1 and (elementwise(node) or along_lines(node)):
-            own = 1 if node.op in _ARITHMETIC else _DEAR
+        if len(node.outputs) == 1 and (elementwise(node) or along_lines(node) or node.op in MOVES):
+            own = 1 if node.op in _ARITHMETIC or node.op in MOVES else _DEAR
             costs[node.outputs[0]] = own + sum(costs.get(x, 0) for x in node.inputs if isinstance(x, Value))
     return costs

@@ -75,7 +75,10 @@ class Writer:
             return (
                 f"np.clip({self.expression(depth - 1)}, {self.pick('0', '-1', '0.5')}, {self.pick('1', '2')})"
             )
-        if kind < 0.88:
+        if kind < 0.87:
+            axis = self.pick(*range(self.rank), -1)
+            return f"np.roll({self.expression(depth - 1)}, {self.pick(1, -1, 2, -3)}, axis={axis})"
+        if kind < 0.89:
             dtype = self.pick("float32", "float64", "int64", "bool_")
             return f"({self.expression(depth - 1)}).astype(np.{dtype})"
         if kind < 0.95 and self.rank > 1:

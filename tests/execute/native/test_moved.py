@@ -1,0 +1,123 @@
+"""Elements of other places: native code against NumPy, bit by bit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from runtime.execute.native.executor import unavailable
+from tests.execute.native.harness import both
+
+pytestmark = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
+R = np.random.default_rng(0)
+DTYPES = ("f8", "u1", "c16")
+SIZES = (1, 3, 8, 130, 1300)
+SHAPES = ((7, 33), (3, 1), (1, 5), (20, 64), (0, 3), (3, 0))
+
+
+def alone(x):  # type: ignore[no-untyped-def]
+    return np.roll(x, 1), np.roll(x, -2), np.roll(x, 0), np.roll(x, 1000)
+
+
+def several(x):  # type: ignore[no-untyped-def]
+    return np.roll(x, 1) * x + np.roll(x, -1) + np.roll(x, 2) * np.roll(x, -3), (np.roll(x, 1) * x).sum()
+
+
+def by_variable(x, s):  # type: ignore[no-untyped-def]
+    return np.roll(x, s) + x, np.roll(x, -s) * np.roll(x, s + 1)
+
+
+def neighbours(x):  # type: ignore[no-untyped-def]
+    return np.roll(x, 1, 0) + np.roll(x, -1, 0) + np.roll(x, 1, 1) + np.roll(x, -1, axis=1) + x
+
+
+def along_both(x):  # type: ignore[no-untyped-def]
+    return np.roll(x, (1, -2), axis=(0, 1)) + x, np.roll(x, 1, axis=(0, 1)), np.roll(x, shift=3, axis=-1)
+
+
+def twice(x):  # type: ignore[no-untyped-def]
+    return np.roll(np.roll(x, 1, axis=1), 2, axis=1) + np.roll(np.roll(x, -1, axis=0), 1, axis=1)
+
+
+def over_itself(x):  # type: ignore[no-untyped-def]
+    for _ in range(2):
+        x[...] = np.roll(x, 1, axis=0) + x
+        x[:, 1:] += np.roll(x, 1, axis=1)[:, :-1]
+    return x
+
+
+def along_views(x):  # type: ignore[no-untyped-def]
+    for k in range(x.shape[1]):
+        x[:, k] = np.roll(x[:, k], k)
+    return x
+
+
+def reduced(x):  # type: ignore[no-untyped-def]
+    moved = np.roll(x, 2, axis=-1) * x
+    return moved.sum(), moved.sum(axis=0), moved.sum(axis=-1), np.roll(x, 1, axis=0).max(), np.cumsum(moved)
+
+
+def beside_rows(x):  # type: ignore[no-untyped-def]
+    return x + np.roll(x[0], 1), x * np.roll(x[:, :1], 1, axis=0), np.where(x > 1, np.roll(x, 1, axis=1), x)
+
+
+def by_loops_of_numpy(x):  # type: ignore[no-untyped-def]
+    return np.arctan2(np.roll(x, 1, axis=1), np.roll(x, -1, axis=0))
+
+
+def from_trip_to_trip(x):  # type: ignore[no-untyped-def]
+    for _ in range(5):
+        x = x + np.roll(x, 1, axis=-1) * np.roll(x, -1, axis=0)
+    return x
+
+
+TABLES = [
+    (neighbours, "f8 ? c16"), (along_both, "f8 u1"), (twice, "i8"), (over_itself, "f8 ?"),
+    (along_views, "f8"), (reduced, "f8"), (beside_rows, "f8"), (by_loops_of_numpy, "f8"),
+    (from_trip_to_trip, "u1"),
+]  # fmt: skip
+
+
+def made(dtype: str, shape: tuple[int, ...]) -> Any:
+    x = R.random(shape) * 4
+    return x > 2 if dtype == "?" else (x + 1j * x[::-1] if dtype == "c16" else x).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("function", [alone, several], ids=lambda f: f.__name__)
+def test_lines(function: Callable[..., Any], dtype: str) -> None:
+    for n in SIZES:
+        both(function, [(made(dtype, (n,)),)])
+    both(function, [(made(dtype, (n,)),) for n in (*SIZES, 0)])  # one trace for all sizes
+
+
+def test_shifts_that_are_no_constants() -> None:
+    both(by_variable, [(made("f8", (n,)), np.int64(s)) for n in SIZES for s in (0, -1, 5, -200)])
+
+
+@pytest.mark.parametrize(("function", "dtype"), [(f, d) for f, ds in TABLES for d in ds.split()])
+def test_tables(function: Callable[..., Any], dtype: str) -> None:
+    both(function, [(made(dtype, (20, 65)),)])
+    x = made(dtype, (9, 20))
+    odd = (np.asfortranarray(x), x[::-1, ::2], x.T)
+    both(function, [(x,) for x in (*(made(dtype, shape) for shape in SHAPES), *odd)], lowered=False)
+
+
+def test_what_is_left_to_numpy() -> None:
+    def all_axes(x):  # type: ignore[no-untyped-def]
+        return np.roll(x, 1) + x
+
+    def one_axis_twice(x):  # type: ignore[no-untyped-def]
+        return np.roll(x, (1, 2), axis=0) + np.roll(x, (1, 2), axis=(1, 1))
+
+    def no_axis(x):  # type: ignore[no-untyped-def]
+        return np.roll(x, (), axis=0) + x
+
+    def none_such(x):  # type: ignore[no-untyped-def]
+        return np.roll(x, 1, axis=2)
+
+    for function in (all_axes, one_axis_twice, no_axis, none_such):
+        both(function, [(made("f8", (4, 5)),)], lowered=False)
