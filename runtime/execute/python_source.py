@@ -341,8 +341,8 @@ def _with_subscript(node: Node, expr: Expr, found: Mapping[int, Expr]) -> Expr:
 
 
 def _bare(expr: Expr) -> Expr:
-    """A tuple display without its parentheses."""
-    if expr.text[1:-1] != expr.subscript or expr.text[:1] != "(":
+    """A tuple display without its parentheses; an empty one has nothing but these."""
+    if not expr.subscript or expr.text[1:-1] != expr.subscript or expr.text[:1] != "(":
         return expr
     marks = tuple((max(a - 1, 0), max(b - 1, 0), span) for a, b, span in expr.marks)
     return dataclasses.replace(expr, text=expr.subscript, marks=marks)

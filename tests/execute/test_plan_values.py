@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from runtime.ir.graph import Graph
+from runtime.ir.graph import Const, Graph, Value
 from tests.execute.build import OBJECT, WEAK_INT, Region, named, same
 from tests.property.graphs import random_graph, record
 
@@ -18,6 +18,15 @@ def test_random_graphs(start: int) -> None:
     for seed in range(start, start + BLOCK):
         graph, args = random_graph(seed, 20)
         same(graph, *args)
+
+
+@pytest.mark.parametrize(
+    "value", [(), ((),), ((), 1), (1,), (1, 2), "", None, frozenset(), slice(None)], ids=repr
+)
+def test_constants_as_results(value: object) -> None:
+    x = Value(WEAK_INT, "x")
+    same(Graph("f", (x,), (), (Const(value),)), 1)
+    same(Graph("f", (x,), (), (Const(value), Const(value))), 1)
 
 
 def shuffle(seed: int) -> Graph:
