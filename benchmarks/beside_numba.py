@@ -76,7 +76,7 @@ def distance(expected: Any, got: Any) -> float:
     )
 
 
-def measure(family: str, f: Callable[..., Any], build: Any, options: dict[str, Any]) -> dict[str, Any]:
+def measure(family: str, f: Callable[..., Any], build: Any) -> dict[str, Any]:
     """One row."""
 
     def make() -> tuple[Any, ...]:
@@ -86,7 +86,7 @@ def measure(family: str, f: Callable[..., Any], build: Any, options: dict[str, A
     row: dict[str, Any] = {"family": family, "name": f.__name__}
     plain = np.vectorize(f) if family == "elements" else f
     expected = plain(*make())
-    ours = ag.vectorize(f) if family == "elements" else ag.function(f, **options)
+    ours = ag.vectorize(f) if family == "elements" else ag.function(f)
     got, row["ours_first"] = first(ours, make)
     row["off"] = distance(expected, got)
     sides: dict[str, Callable[..., Any]] = {"plain": plain, "ours": ours}
@@ -143,6 +143,7 @@ def main() -> None:
     parser.add_argument("--json", type=pathlib.Path, help="write the rows to this file")
     options = parser.parse_args()
     ag.set_num_threads(1)
+    ag.settings.executor = "numpy" if options.plan else "auto"
     warnings.simplefilter("ignore")
     only = set(filter(None, options.only.split(",")))
     print(
@@ -153,7 +154,7 @@ def main() -> None:
         for f, build in importlib.import_module(f"benchmarks.kernels.{family}").KERNELS:
             if only and f.__name__ not in only:
                 continue
-            row = measure(family, f, build, {"executor": "numpy"} if options.plan else {})
+            row = measure(family, f, build)
             rows.append(row)
             if options.below is None or min(row.get("against", 9e9), row["ours"]) < options.below:
                 print(line(row), flush=True)

@@ -109,7 +109,7 @@ def in_pairs(e: Emitter, x: Num, kind: Scalar) -> str:
     return complexes.cast(e, x, kind).text
 
 
-def common_dims(e: Emitter, parts: Sequence[Lazy]) -> tuple[str, ...]:
+def common_dims(e: Emitter, parts: Sequence[Arr | Lazy]) -> tuple[str, ...]:
     """The sizes after broadcasting; sizes that differ, but for a known 1, leave to the plan."""
     rank = max(len(p.dims) for p in parts)
     out = []

@@ -7,6 +7,7 @@ last one counts, as for NumPy.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 
@@ -27,6 +28,7 @@ from runtime.execute.native.arrays import (
 )
 from runtime.execute.native.elementwise import (
     assigned,
+    common_dims,
     copied,
     disjoint,
     is_array,
@@ -78,27 +80,24 @@ class _Pick:
                 continue
             if is_array(part):
                 part = materialized(state, part)
-                self.widen(e, part)
             elif not isinstance(part, Num):
                 raise Unlowered("a key of arrays and other things than slices and numbers")
             self.indexed.append((part, size, stride))
             places.append(axis)
         if places[-1] - places[0] != len(places) - 1:
             raise Unlowered("a key with slices between arrays")
+        self.together(e)
 
-    def widen(self, e: Emitter, part: Val) -> None:
-        """All arrays of indices have the same sizes."""
-        if not isinstance(part, Arr) or part.element.kind != "i":
+    def together(self, e: Emitter) -> None:
+        """All arrays of indices are read with the sizes that they have together."""
+        arrays = [part for part, _, _ in self.indexed if isinstance(part, Arr)]
+        if any(a.element.kind not in "iu" or not a.dims for a in arrays):
             raise Unlowered("a key of arrays of this dtype")
-        if not self.shape:
-            self.shape = part.dims
-        if len(part.dims) != len(self.shape) or not part.dims:
-            raise Unlowered("a key of arrays of different ranks")
-        for n, m in zip(part.dims, self.shape, strict=True):
-            if n != m:
-                if n.isdigit() and m.isdigit():
-                    raise Unlowered("a key of arrays of different sizes")
-                e.bail_if(e.op(f"icmp ne i64 {n}, {m}"))
+        self.shape = common_dims(e, arrays)
+        self.indexed = [
+            (_stretched(part, self.shape) if isinstance(part, Arr) else part, size, stride)
+            for part, size, stride in self.indexed
+        ]
 
     @property
     def dims(self) -> tuple[str, ...]:
@@ -158,6 +157,14 @@ class _Pick:
             share(self.state, "0", self.shape[0], functools.partial(loops, []), cost=each)
         else:
             loops([], "0", self.shape[0])
+
+
+def _stretched(a: Arr, shape: tuple[str, ...]) -> Arr:
+    """The array seen with these sizes: along an axis that it has not, or of size 1, it stands still."""
+    missing = len(shape) - len(a.dims)
+    own = ("0" if n == "1" else stride for n, stride in zip(a.dims, a.strides, strict=True))
+    strides = (*("0" for _ in range(missing)), *own)
+    return dataclasses.replace(a, dims=shape, strides=strides)
 
 
 def _part(e: Emitter, a: Arr, offset: str, dims: Sequence[str], strides: Sequence[str]) -> Arr:

@@ -6,7 +6,7 @@ What always holds: a handler raises Unlowered for arguments that it does not exp
 
 from __future__ import annotations
 
-from runtime.execute.native import linear, looks, makers, moved, running
+from runtime.execute.native import counts, linear, looks, makers, moved, running
 from runtime.execute.native.kinds import Unlowered
 from runtime.execute.native.makers import Handler
 from runtime.execute.native.state import State
@@ -27,6 +27,7 @@ HANDLERS: dict[str, Handler] = {
     **makers.HANDLERS,
     **running.HANDLERS,
     **looks.HANDLERS,
+    **counts.HANDLERS,
     **moved.HANDLERS,
     "matmul": _plain(linear.matmul),
     "np.matmul": _plain(linear.matmul),

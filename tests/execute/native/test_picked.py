@@ -53,6 +53,13 @@ GET: list[tuple[str, Callable[..., Any], tuple[Any, ...]]] = [
     ("number too large, no others", lambda x, i: x[2, i] + 0.0, (M[:2].copy(), np.array([], int))),
     ("2d of indices", lambda x, i: x[i] + 0.0, (X, np.array([[0, 1], [5, -2]]))),
     ("small ints", lambda x, i: x[i] + 0.0, (X, I.astype(np.int8))),
+    ("unsigned", lambda x, i: x[i] + 0.0, (X, np.array([3, 0, 8], np.uint8))),
+    ("unsigned too large", lambda x, i: x[i] + 0.0, (X, np.array([3, 200], np.uint8))),
+    ("unsigned of all bits", lambda x, i: x[i] + 0.0, (X, np.array([3, 2**64 - 1], np.uint64))),
+    ("crossed", lambda x, i, j: x[i[:, None], j] + 0.0, (M, I, J[:3])),
+    ("crossed below", lambda x, i, j: x[1:, i, j[:, None]] + 0.0, (T, I[:2], J[:3])),
+    ("one for all", lambda x, i, j: x[i, j] + 0.0, (M, I, J[:1])),
+    ("of other sizes", lambda x, i, j: x[i, j] + 0.0, (M, I, J[:2])),
     ("mask", lambda x, b: x[b] + 0.0, (X, B)),
     ("mask of rows", lambda x, b: x[b] + 0.0, (M, B[:5])),
     ("full mask", lambda x: x[x > 0.3] + 0.0, (M,)),
@@ -95,6 +102,15 @@ GET: list[tuple[str, Callable[..., Any], tuple[Any, ...]]] = [
     ("contiguous", lambda x: np.ascontiguousarray(x.T) + np.ascontiguousarray(x).T, (M,)),
     ("stack", lambda x: np.stack((x, x + 1.0)), (X,)),
 ]
+COUNTED = np.array([3, 0, 3, 5, 1])
+for _name, _args in (
+    ("counts", (COUNTED,)), ("at least", (COUNTED, None, 9)), ("weights", (COUNTED, X[:5])),
+    ("weights of ints", (COUNTED, COUNTED, 2)), ("too few weights", (COUNTED, X[:4])),
+    ("bytes", (COUNTED.astype(np.uint8),)), ("negative", (COUNTED - 1,)), ("nothing", (COUNTED[:0], None, 3)),
+    ("less than nothing", (COUNTED, None, -1)), ("backwards", (COUNTED[::-1], X[:5])), ("floats", (X,)),
+    ("long unsigned", (COUNTED.astype(np.uint64),)),
+):  # fmt: skip
+    GET.append((f"bincount {_name}", lambda *args: np.bincount(*args) + 0, _args))
 SORTED = np.sort(R.random(12))
 for _name, _at in (("below", -1.0), ("inside", 0.5), ("equal", SORTED[4]), ("above", 2.0), ("nan", np.nan)):
     for _side in ("left", "right"):
