@@ -86,6 +86,25 @@ def store(e: Emitter, kind: Scalar, at: str, value: Num) -> None:
     e.version += 1
 
 
+def overlap(e: Emitter, a: Arr, b: Arr) -> str:
+    """Whether the bytes from the first to the last of two arrays have any in common."""
+    (low, high), (begin, end) = (_extent(e, x) for x in (a, b))
+    return e.both(e.op(f"icmp ult ptr {low}, {end}"), e.op(f"icmp ult ptr {begin}, {high}"))
+
+
+def _extent(e: Emitter, a: Arr) -> tuple[str, str]:
+    """The addresses of its first byte and of the one after its last."""
+    before, after = "0", str(a.dtype.itemsize)
+    for n, stride in zip(a.dims, a.strides, strict=True):
+        span = times(e, minus(e, n, "1"), stride)
+        if span.isdigit():
+            after = plus(e, after, span)
+        else:
+            before = plus(e, before, e.call("i64", "llvm.smin.i64", ("i64", span), ("i64", "0")))
+            after = plus(e, after, e.call("i64", "llvm.smax.i64", ("i64", span), ("i64", "0")))
+    return address(e, a, before), address(e, a, after)
+
+
 # ---------------------------------------------------------------------------------------------- keys
 def checked_index(e: Emitter, i: Num, size: str) -> str:
     """An index counted from the front; out of range leaves to the plan, which raises."""

@@ -18,7 +18,7 @@ import numpy as np
 
 from runtime.config import settings
 from runtime.execute.native import complexes, element_ops, shares, stencils, vector_math
-from runtime.execute.native.arrays import create, dense, times
+from runtime.execute.native.arrays import create, dense, overlap, times
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.floats import cast
 from runtime.execute.native.kinds import Scalar, Unlowered, numpy_scalar
@@ -377,19 +377,36 @@ def assigned(state: State, target: Arr, value: Val) -> None:
             e.bail_if(e.op(f"icmp ne i64 {n}, {m}"))
     if part.parts and (len(part.dims) != len(target.dims) or part.dims[:-1] != target.dims[:-1]):
         part = as_lazy(e, materialized(state, part, True))
-    if all(disjoint(leaf, target) for leaf in part.leaves):
-        with apart(e):
-            fill(state, target, part)
-        return
-    if all(disjoint(leaf, target) or same_place(leaf, target) for leaf in part.leaves) and not part.parts:
-        fill(state, target, part)
-        return
     near = [leaf for leaf in part.leaves if not disjoint(leaf, target)]
-    if not part.parts and stencils.delayed(state, target, part, near):
+    unsure = [a for a in near if not same_place(a, target) and stencils.shift(target, a) is None]
+    if not unsure:
+        _written(state, target, part, near)
         return
-    stored = materialized(state, dataclasses.replace(part, plain=False), True)
-    with apart(e):
-        fill(state, target, as_lazy(e, stored))
+    begin(e)
+    meets = functools.reduce(e.either, (overlap(e, target, leaf) for leaf in unsure))
+    free, shared, out = e.block("apart"), e.block("overlapping"), e.block("written")
+    e.branch(meets, shared, free)
+    for block, found in ((free, [a for a in near if a not in unsure]), (shared, near)):
+        e.start(block)
+        with e.scope():
+            _written(state, target, part, found)
+            e.flush()
+        e.jump(out)
+    e.start(out)
+    e.version += 1
+
+
+def _written(state: State, target: Arr, part: Lazy, near: Sequence[Arr]) -> None:
+    """Store what reads memory of the target's only through these arrays."""
+    if not near:
+        with apart(state.e):
+            fill(state, target, part)
+    elif not part.parts and all(same_place(leaf, target) for leaf in near):
+        fill(state, target, part)
+    elif part.parts or not stencils.delayed(state, target, part, near):
+        stored = materialized(state, dataclasses.replace(part, plain=False), True)
+        with apart(state.e):
+            fill(state, target, as_lazy(state.e, stored))
 
 
 def disjoint(a: Arr, b: Arr) -> bool:
