@@ -45,6 +45,9 @@ from runtime.execute.native.state import State
 from runtime.execute.native.values import Arr, Cut, Lazy, Num, Static, Val, one
 
 PICKED = 1.0  # nanoseconds for an element
+# What is the same whether it is computed in int64 and cut off after, or in fewer bits; and in float64 and rounded.
+_MODULAR = ("add", "subtract", "multiply", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor")
+_ROUNDED = _MODULAR[:5]
 Visit = Callable[[Arr, Arr], None]
 Indexed = tuple[Val, str, str]  # an index or an array of them, the size of its axis and the stride
 
@@ -213,8 +216,8 @@ def at(state: State, ufunc: np.ufunc, args: Sequence[Val]) -> Val:
         raise Unlowered(f"np.{ufunc.__name__}.at with these arguments")
     kind = a.element
     step = element_ops.lowered(e, ufunc.__name__, kind, kind, 2) if ufunc.nin == 2 else None
-    weak = isinstance(value, Num) and all(m.weak for m in value.members)
-    if step is None or not (weak or (is_array(value) and kind_of(value) == kind)):
+    fits = is_array(value) and kind_of(value) == kind
+    if step is None or not (fits or (isinstance(value, Num) and _as_it_is(ufunc.__name__, kind, value))):
         raise Unlowered(f"np.{ufunc.__name__}.at on numbers of these kinds")
     change = step
     state.written |= a.roots
@@ -234,6 +237,23 @@ def at(state: State, ufunc: np.ufunc, args: Sequence[Val]) -> Val:
     pick.each(given, visit)
     e.version += 1
     return Static(None)
+
+
+def _as_it_is(name: str, kind: Scalar, value: Num) -> bool:
+    """Whether `ufunc.at` on items of a kind gives what the ufunc gives on them and a Python number.
+
+    NumPy takes the number as an array of its own dtype, computes in the common one, and casts the results.
+    """
+    if len(value.members) != 1 or not value.scalar.weak:
+        return False
+    common = np.result_type(kind.dtype, value.scalar.dtype)
+    if common == kind.dtype:
+        return True
+    if kind.kind in "iu" and common == np.int64:
+        return name in _MODULAR
+    if kind.dtype != np.float32 or common != np.float64 or name not in _ROUNDED:
+        return False
+    return isinstance(value.const, (int, float)) and float(np.float32(value.const)) == value.const
 
 
 def _apart(state: State, part: Val, a: Arr) -> Val:

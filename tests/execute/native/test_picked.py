@@ -231,6 +231,22 @@ def test_at(function: Callable[..., Any], dtype: str) -> None:
     both(function, [(h, i, w)], lowered=False)
 
 
+def multiplied_at(h: Any, i: Any, w: Any) -> Any:
+    np.multiply.at(h, i, w)
+    return h.sum()
+
+
+@pytest.mark.parametrize("function", (add_at, multiplied_at))
+@pytest.mark.parametrize("dtype", ("u8", "u4", "i8", "i1", "f8", "f4"))
+@pytest.mark.parametrize("number", (3, -2, 0.5, 0.1, True))
+def test_a_number_at_items_of_another_dtype(function: Callable[..., Any], dtype: str, number: Any) -> None:
+    """NumPy takes it as an array of its own dtype: items are changed in the common one, then cast."""
+    h = np.arange(-30, 30).astype(dtype)
+    h[::3] //= h.dtype.type(2 if dtype != "u8" else 1)  # large numbers that float64 does not hold
+    both(function, [(h, np.arange(60), number)], lowered=False)
+    both(lambda h, i: function(h, i, number), [(h, np.arange(60))], lowered=False)
+
+
 def swapped(a: Any, n: int) -> Any:
     for i in range(n):
         p = i % 3 + np.argmax(a[i % 3 :, 0])
