@@ -35,8 +35,9 @@ from runtime.ir.graph import Graph
 from runtime.ir.text import print_graph
 from runtime.passes.pipeline import optimise
 from tests.execute.native.harness import bits
-from tests.property.numeric import Sample, sample
+from tests.property.numeric import Sample
 from tests.property.oracle import TooLong, time_limit
+from tests.property.wider import sample
 from tests.sharing import sharing
 
 CALLS = 4

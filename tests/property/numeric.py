@@ -11,7 +11,7 @@ import dataclasses
 import functools
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,7 +57,7 @@ REDUCE = (
 IN_PLACE = ("iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "iand", "ior", "ixor", "ilshift")
 MATH = (math.sqrt, math.sin, math.exp, math.log, math.floor, math.ceil, math.isnan, math.isfinite, math.tanh)
 MAKERS = "np.zeros np.ones np.zeros_like np.ones_like np.copy nd.copy np.ravel nd.flatten".split()
-SIZES = (0, 1, 2, 3, 3, 4, 4, 5, 8, 9, 17, 33)
+SIZES = (0, 1, 2, 3, 3, 4, 4, 5, 5, 8, 9, 9, 17, 17, 33, 33)
 LARGEST = (1, 33, 17, 5)  # by the rank of the largest argument
 OF_CLASS = {bool: np.bool_, int: np.int64, float: np.float64, complex: np.complex128}
 SMALL = 5  # trips of a loop, at most
@@ -115,28 +115,51 @@ def _argument(
     shape = tuple(n if isinstance(n, int) else sizes[n] for n in spec.shape)
     count = math.prod(shape)
     if spec.shared and spec.kind in memory and memory[spec.kind].size >= count:
-        base = memory[spec.kind]
-        start = r.randint(0, min(2, base.size - count))
-        return base[start : start + count].reshape(shape)
+        return _beside(r, memory[spec.kind], shape)
     made = _laid_out(r, _numbers(r, spec.kind, count, wild), shape)
     if spec.shared and made.flags.c_contiguous:
         memory[spec.kind] = made.reshape(-1)
     return made
 
 
+def _beside(r: random.Random, base: np.ndarray[Any, Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """An array in memory that another one has: from another place on, backwards, every second element."""
+    count = math.prod(shape)
+    start, how = r.randint(0, min(2, base.size - count)), r.random()
+    part = base[start : start + count]
+    if len(shape) == 1 and how < 0.15:
+        return part[::-1]
+    if len(shape) == 1 and how < 0.3 and base.size >= 2 * count:
+        return base[: 2 * count : 2]
+    return part.reshape(shape)
+
+
 def _laid_out(r: random.Random, flat: np.ndarray[Any, Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
-    """An array of these elements: in C order mostly, else transposed, reversed or with gaps."""
+    """An array of these elements: in C order mostly, else transposed, reversed, with gaps, one line again and
+    again, not to be written to, or at an odd address."""
     x = flat.reshape(shape)
     how = r.random()
-    if how < 0.8 or not shape:
+    if how < 0.75 or not shape:
         return x
-    if how < 0.87:
+    if how < 0.82:
         return np.asfortranarray(x)
-    if how < 0.93:
+    if how < 0.87:
         return np.ascontiguousarray(x[::-1])[::-1]
-    wide = np.zeros((*shape[:-1], shape[-1] * 2), flat.dtype)
-    wide[..., ::2] = x
-    return wide[..., ::2]
+    if how < 0.9:
+        return np.ascontiguousarray(x[..., ::-1])[..., ::-1]
+    if how < 0.95:
+        wide = np.zeros((*shape[:-1], shape[-1] * 2), flat.dtype)
+        wide[..., ::2] = x
+        return wide[..., ::2]
+    if how < 0.97:
+        return np.broadcast_to(x[:1], shape) if shape[0] else x
+    if how < 0.985:
+        x.flags.writeable = False
+        return x
+    bytes_of = np.zeros(x.nbytes + 1, np.uint8)
+    odd = bytes_of[1:].view(flat.dtype).reshape(shape)
+    odd[...] = x
+    return odd
 
 
 def _numbers(r: random.Random, dtype: np.dtype[Any], count: int, wild: bool) -> np.ndarray[Any, Any]:
@@ -238,11 +261,7 @@ class Numeric(Maker):
         return first, [static_or_weak(x.type) for x in first]
 
     def fill(self, builder: Builder, scope: list[Operand], size: int, depth: int) -> None:
-        steps = (
-            [self.operate] * 5 + [self.unary] * 3 + [self.reduce] * 2 + [self.compare, self.binary, self.cast]
-        )
-        steps += [self.item] * 3 + [self.write] * 2 + [self.update] * 2
-        steps += [self.choose, self.make, self.python_call, self.matrix, self.attribute, self.lists, self.out]
+        steps = self.steps()
         for _ in range(size):
             if depth and self.random.random() < 0.3:
                 forms = (
@@ -256,6 +275,13 @@ class Numeric(Maker):
                 self.random.choice(forms)(builder, scope, depth - 1)
             else:
                 self.random.choice(steps)(builder, scope)
+
+    def steps(self) -> list[Callable[..., None]]:
+        """What a graph is made of, the usual more often."""
+        found = [self.operate] * 5 + [self.unary] * 3 + [self.reduce] * 2 + [self.item] * 3
+        found += [self.compare, self.binary, self.cast] + [self.write] * 2 + [self.update] * 2
+        more = (self.choose, self.make, self.python_call, self.matrix, self.attribute, self.lists, self.out)
+        return [*found, *more]
 
     # ------------------------------------------------------------------ operators and functions
     def small(self, builder: Builder, scope: list[Operand], made: Operand | None) -> None:
@@ -271,6 +297,8 @@ class Numeric(Maker):
             self.small(builder, scope, self.add(builder, scope, self.random.choice(OPERATORS), (a, b)))
         elif how < 0.85:
             op = self.random.choice(BITS)
+            if self.random.random() < 0.9:
+                a, b = (self.pick(scope, lambda t: whole(t, "biu")) for _ in range(2))
             if op == "lshift" and isinstance(static_or_weak(b.type), WeakType):
                 b = Const(self.random.choice((0, 1, 5, 70)))
             self.small(builder, scope, self.add(builder, scope, op, (a, b)))
@@ -400,6 +428,8 @@ class Numeric(Maker):
     def key(self, builder: Builder, scope: list[Operand], t: ArrayType) -> Operand | None:
         """A key for an array of this type."""
         r, rank = self.random, len(t.shape or ())
+        if not rank and r.random() < 0.9:
+            return Const(r.choice(((), Ellipsis)))
         parts = [self.key_part(builder, scope, t) for _ in range(r.choice((1, 1, 1, rank)))]
         parts = parts[: max(rank, 1)]
         if len(parts) == 1:
@@ -412,16 +442,22 @@ class Numeric(Maker):
     def key_part(self, builder: Builder, scope: list[Operand], t: ArrayType) -> Operand:
         r, how = self.random, self.random.random()
         if how < 0.35:
-            return Const(r.choice((0, 0, 0, -1, -1, 1, 2)))
+            return Const(r.choice((0, 0, 0, 0, -1, -1, -1, 1, 2)))
         if how < 0.7:
             step = r.choice((None, None, 1, -1, 2, -2))
             return Const(slice(r.choice((None, 0, 1, -2, 5)), r.choice((None, 3, -1, 0, 9)), step))
         if how < 0.75:
             return Const(r.choice((None, Ellipsis)))
         if how < 0.85:
-            return self.pick(scope, lambda t: whole(t) and not is_array(t))
+            return self.in_range(builder, scope, self.pick(scope, lambda t: whole(t) and not is_array(t)))
         found = self.pick(scope, lambda t: is_array(t) and whole(t, "biu"))
-        return found if is_array(found.type) else Const(0)
+        return self.in_range(builder, scope, found) if is_array(found.type) else Const(0)
+
+    def in_range(self, builder: Builder, scope: list[Operand], x: Operand) -> Operand:
+        """Indices that most arrays have, mostly."""
+        if not whole(x.type) or isinstance(x, Const) or self.random.random() < 0.2:
+            return x
+        return self.add(builder, scope, "mod", (x, Const(2))) or x
 
     def item(self, builder: Builder, scope: list[Operand]) -> None:
         x = self.pick(scope, is_array)

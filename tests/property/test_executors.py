@@ -12,7 +12,7 @@ import pytest
 from runtime.execute.native.executor import unavailable
 from runtime.ir.walk import walk_nodes
 from tests.property.executors import Tally, check, seen, unlike
-from tests.property.numeric import sample
+from tests.property.wider import sample
 
 GRAPHS, CHUNK = 2000, 50
 
@@ -31,7 +31,8 @@ def test_graphs_are_varied() -> None:
     made = [sample(seed) for seed in range(400)]
     ops = {node.op for one in made for node in walk_nodes(one.graph)}
     assert {"cond", "while", "for", "setitem", "getitem", "np.sum", "np.where", "iadd", "nd.astype"} <= ops
-    assert len(ops) > 100, sorted(ops)
+    assert set("call with py.list np.sort np.concatenate np.flip np.cumprod py.unpack".split()) <= ops
+    assert len(ops) > 150, sorted(ops)
     calls = [one.arguments(call) for one in made for call in range(4)]
     arrays = [x for args in calls for x in args if isinstance(x, np.ndarray)]
     assert len({x.dtype for x in arrays}) >= 13
@@ -39,6 +40,8 @@ def test_graphs_are_varied() -> None:
     pairs = [(args[0], args[1]) for args in calls if len(args) > 1]
     shared = [np.shares_memory(x, y) for x, y in pairs if type(x) is type(y) is np.ndarray]
     assert any(shared)
+    assert any(not x.flags.aligned for x in arrays) and any(not x.flags.writeable for x in arrays)
+    assert any(min(x.strides, default=1) < 0 for x in arrays) and any(0 in x.strides for x in arrays)
 
 
 def test_arguments_are_the_same_each_time() -> None:

@@ -45,7 +45,7 @@ from runtime.execute.native.state import State
 from runtime.execute.native.values import Arr, Cut, Lazy, Num, Static, Val, one
 
 PICKED = 1.0  # nanoseconds for an element
-# What is the same whether it is computed in int64 and cut off after, or in fewer bits; and in float64 and rounded.
+# the same, whether computed in int64 and cut off after or in fewer bits; and in float64 and rounded or not
 _MODULAR = ("add", "subtract", "multiply", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor")
 _ROUNDED = _MODULAR[:5]
 Visit = Callable[[Arr, Arr], None]
