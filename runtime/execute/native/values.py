@@ -100,6 +100,15 @@ class Part(Protocol):
         """Compute it for the line at these indices, from index start to stop."""
 
 
+@dataclass(frozen=True)
+class Turn:
+    """Where the stretches of a line end, and what each is made of: elements of another line that lie so far
+    off, or one and the same ("=" and its place), or none ("")."""
+
+    ends: tuple[str, ...]
+    sources: tuple[str, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Lazy:
     """An array that is not stored yet: its kind, its sizes, and what computes an element at given indices.
@@ -107,7 +116,7 @@ class Lazy:
     leaves: the stored arrays that it reads.  plain: whether it is just the one leaf, element for element.
     parts: what is prepared, in this order, before the elements of a line (along the last axis).  cost: about
     how many instructions an element takes.  held: the part that keeps its lines in memory.  widest: the bytes
-    of the largest element on the way to its own.  turns: where lines that it reads go on round the end.
+    of the largest element on the way to its own.  turns: of lines that it reads from several places.
     """
 
     kind: Scalar
@@ -119,7 +128,7 @@ class Lazy:
     cost: int = 0
     held: Part | None = None
     widest: int = 1
-    turns: tuple[tuple[str, str], ...] = ()
+    turns: tuple[Turn, ...] = ()
 
 
 @dataclass(frozen=True)

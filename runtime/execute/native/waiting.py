@@ -33,7 +33,7 @@ REDUCTIONS = (
     "argmin",
     "linalg.norm",
 )
-MOVES = ("np.roll",)  # what reads the elements of an array in other places
+MOVES = ("np.roll", "np.pad")  # what reads the elements of an array in other places
 CHEAP = 2  # instructions that may be carried out again in another place
 _DEAR = 10  # what a function that is no arithmetic counts for
 _ARITHMETIC = ("add", "sub", "mul", "neg", "pos", "abs", "and_", "or_", "xor", "invert", *(
@@ -78,6 +78,7 @@ def may_wait(graph: Graph) -> dict[Value, str]:
     counted: dict[Operand, int] = {}
     for x in used_operands(graph):
         counted[x] = counted.get(x, 0) + 1
+    moving = {v for node in graph.nodes if node.op in MOVES for v in node.outputs}
     readers: dict[Value, list[int]] = {}
     for k, node in enumerate(graph.nodes):
         for x in dict.fromkeys(node.inputs):
@@ -102,7 +103,8 @@ def may_wait(graph: Graph) -> dict[Value, str]:
         lines[value] = False
         for u in uses:
             other = graph.nodes[u]
-            if not _reads(other, value):
+            alone = len(uses) == 1 or value in moving  # else its elements would be computed again and again
+            if not _reads(other, value) and not (alone and other.op in MOVES and other.inputs[0] is value):
                 where = set()
                 break
             out = other.outputs[0] if other.outputs else None

@@ -10,6 +10,7 @@ import pytest
 
 from runtime.execute.native.executor import unavailable
 from tests.execute.native.harness import both
+from tests.sharing import sharing
 
 pytestmark = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
 R = np.random.default_rng(0)
@@ -121,3 +122,49 @@ def test_what_is_left_to_numpy() -> None:
 
     for function in (all_axes, one_axis_twice, no_axis, none_such):
         both(function, [(made("f8", (4, 5)),)], lowered=False)
+
+
+def edged(x):  # type: ignore[no-untyped-def]
+    return (
+        np.pad(x, 1), np.pad(x, (1, 2), mode="edge") * 2, np.pad(x, 2, mode="wrap"),
+        np.pad(x, 1, mode="reflect"), np.pad(x, ((2, 1),), mode="symmetric"),
+        np.pad(x, ((1, 0),) * x.ndim, constant_values=3), np.pad(x, 0, "edge") + 1,
+    )  # fmt: skip
+
+
+def one_in_another(x):  # type: ignore[no-untyped-def]
+    return np.pad(np.pad(x, 1), 1, mode="edge") + 1, np.pad(np.roll(x, 1, axis=-1), 1, mode="wrap") * 2
+
+
+def stencil(x):  # type: ignore[no-untyped-def]
+    for _ in range(3):
+        x = x + 0.1 * np.pad(x[2:, 1:-1] + x[:-2, 1:-1] + x[1:-1, 2:] + x[1:-1, :-2], 1)
+        p = np.pad(x, 1, mode="edge")
+        x = x - p[2:, 1:-1] * p[1:-1, :-2] + np.pad(x, ((1, 1), (0, 0)), "reflect")[:-2]
+    return x
+
+
+@pytest.mark.parametrize("dtype", ["f8", "u1", "?", "f4"])
+@pytest.mark.parametrize("function", [edged, one_in_another], ids=lambda f: f.__name__)
+def test_edges(function: Callable[..., Any], dtype: str) -> None:
+    both(function, [(made(dtype, (9, 33)),)])
+    for rank in (1, 2, 3):
+        shapes = [(3, 4, 5), (2, 2, 2), (9, 70, 3)]
+        both(function, [(made(dtype, shape[:rank]),) for shape in shapes], lowered=False)
+
+
+def test_edges_in_a_loop() -> None:
+    both(stencil, [(made("f8", shape),) for shape in ((7, 9), (30, 41), (3, 3), (2, 4))], lowered=False)
+    both(stencil, [(made("f8", (12, 20)),)])
+
+
+def test_lines_that_threads_share() -> None:
+    def line(x, y):  # type: ignore[no-untyped-def]
+        return np.roll(x, 3) * y - np.roll(x, -1) + np.roll(y, 70000), np.pad(x * y, 2, mode="edge")
+
+    def table(x):  # type: ignore[no-untyped-def]
+        return np.roll(x, (1, -1), axis=(0, 1)) + np.pad(np.sqrt(x), ((1, 0), (1, 0)))[1:, 1:]
+
+    with sharing():
+        both(line, [(R.random(200_000), R.random(200_000))])
+        both(table, [(R.random((400, 500)),)])
