@@ -125,7 +125,10 @@ def used_up(root: gast.AST, work: Work) -> set[gast.AST]:
 
 
 def direct_functions(table: dict[gast.AST, Scope], boxes: Boxes) -> frozenset[str]:
-    """The inner functions that may be called as written: their names are bound once in the whole tree."""
+    """The inner functions that may be called as written: their names are bound once in the whole tree.
+
+    None that may call one another: recursion is seen where calls go through `ag.call`, and only there.
+    """
     bindings: dict[str, int] = {}
     for scope in table.values():
         for name, count in scope.bound.items():
@@ -138,7 +141,22 @@ def direct_functions(table: dict[gast.AST, Scope], boxes: Boxes) -> frozenset[st
         for name, defs in scope.defs.items()
         if bindings.get(name) == 1 and not any(isinstance(d, Opaque) for d in defs)
     }
-    return frozenset(found - {name for _, name in boxes})
+    mentioned = {
+        name: {
+            part.id
+            for scope in table.values()
+            for inner in scope.defs.get(name, ())
+            for part in walk(inner)
+            if isinstance(part, gast.Name) and part.id in found
+        }
+        for name in found
+    }
+    for middle in found:  # what is mentioned by what is mentioned
+        for names in mentioned.values():
+            if middle in names:
+                names |= mentioned[middle]
+    mutual = {name for name in found if any(name in mentioned[other] for other in mentioned[name] - {name})}
+    return frozenset(found - mutual - {name for _, name in boxes})
 
 
 def late_walruses(root: gast.AST, table: dict[gast.AST, Scope]) -> list[tuple[Scope, str]]:

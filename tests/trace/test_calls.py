@@ -5,8 +5,10 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import pytest
 
 import autograph as ag
+from runtime.ir.builder import Builder
 
 
 def memoised(n, memo):
@@ -42,6 +44,65 @@ def test_recursion_in_branches_that_depend_on_the_data():
     assert ag.function(closed)(70) == closed(70)
     args = (lambda x: np.sin(x * x)), np.float64(0.0), np.float64(3.0), 12
     assert ag.function(adaptive)(*args) == adaptive(*args)
+
+
+def evaluated(text):
+    pos = 0
+
+    def peek():
+        return text[pos] if pos < len(text) else ""
+
+    def atom():
+        nonlocal pos
+        if peek() == "(":
+            pos += 1
+            value = total()
+            pos += 1
+            return value
+        if peek() == "-":
+            pos += 1
+            return -atom()
+        start = pos
+        while peek().isdigit():
+            pos += 1
+        return int(text[start:pos])
+
+    def product():
+        nonlocal pos
+        value = atom()
+        while peek() in ("*", "/") and peek():
+            op = peek()
+            pos += 1
+            value = value * atom() if op == "*" else value / atom()
+        return value
+
+    def total():
+        nonlocal pos
+        value = product()
+        while peek() in ("+", "-") and peek():
+            op = peek()
+            pos += 1
+            value = value + product() if op == "+" else value - product()
+        return value
+
+    return total()
+
+
+def test_inner_functions_that_call_each_other_are_followed_once(monkeypatch):
+    count, add = 0, Builder.add
+
+    def counted(*args, **kwargs):
+        nonlocal count
+        count += 1
+        if count > 5000:
+            pytest.fail("the functions are traced in one another again and again")
+        return add(*args, **kwargs)
+
+    monkeypatch.setattr(Builder, "add", counted)
+    function = ag.function(evaluated)
+    assert (function("1+2*3"), function("(1+2)*-3"), function("8/(1-5)")) == (7, -9, -2.0)
+    with pytest.raises(ZeroDivisionError):
+        function("1/0")  # while tracing; from there on, nobody knows where it stands
 
 
 def constants_that_warn(x):
