@@ -28,6 +28,7 @@ _FLOATS = re.compile(r"(%\S+) = f(?:add|sub|mul|div) (?:\w+|<[^>]*>) ([^\s,]+), 
 BARRIER = 'call void asm sideeffect "", "~{memory}"()'  # nothing moves across it
 APART = 'call void asm sideeffect "", ""()'  # keeps what is in a block from being done anyway
 FLAGS = 1 | 4 | 8 | 16  # invalid, division by zero, overflow, underflow
+OVERFLOWS = 8
 _TARGET = re.compile(r"label %(\w+)")
 
 
@@ -95,7 +96,8 @@ class Emitter:
     when: a condition under which the code that is being written counts (its result is picked by a select
     later); checks are made under it.  watch: whether floating point flags matter in this function.
     outside: whether C functions are called, which may flag in the x87 unit as well.
-    reports: the same, wherever code is being written.
+    reports: the same, wherever code is being written.  wraps: whether NumPy's integers wrap here, unnoticed;
+    noting: whether they do, and it is noted, as an overflow of floats is.  noted: where.
     lanes: how many neighbouring elements an instruction works on; along: the index that counts them.
     mask: where not all lanes count, those that do; last: the index of the last element, which is read in
     place of those that don't count.  turned: of lines that are read from several places, what this stretch of
@@ -112,6 +114,9 @@ class Emitter:
 
     def __init__(self, watch: bool) -> None:
         self.watch = self.reports = watch
+        self.wraps = self.noting = False
+        self.noted = ""
+        self.wrapping = 0  # how many operations of NumPy's integers might
         self.blocks: list[Block] = [Block("start")]
         self.here = self.blocks[0]
         self.prologue: list[str] = []
@@ -391,6 +396,25 @@ class Emitter:
             self.bails += 1
         self.pending = self.either(self.pending, condition)
 
+    def note_if(self, condition: str) -> None:
+        """Note that integers wrapped, of which NumPy warns, where the condition holds."""
+        if self.part is not None or self.gang is not None or self.lanes != 1:
+            raise Unlowered("integers that wrap in several numbers at once")
+        if not self.noted:
+            self.noted = self.slot("i1")
+            self.prologue.append(f"store i1 false, ptr {self.noted}")
+        counts = self.both(self.when, condition)
+        found = self.effect(f"or i1 {self.effect(f'load i1, ptr {self.noted}')}, {counts}")
+        self.line(f"store i1 {found}, ptr {self.noted}")
+
+    def tell_noted(self) -> None:
+        """Raise the flag for what was noted."""
+        if self.noted:
+            noted = self.effect(f"load i1, ptr {self.noted}")
+            flag = self.effect(f"select i1 {noted}, i32 {OVERFLOWS}, i32 0")
+            before = self.effect("load i32, ptr %raised")
+            self.line(f"store i32 {self.effect(f'or i32 {before}, {flag}')}, ptr %raised")
+
     def prompt(self) -> bool:
         """Whether checks are acted on where they are made."""
         return self.at_once and self.when == TRUE and self.lanes == 1 and self.gang is None
@@ -417,22 +441,31 @@ class Emitter:
         self.when = before
 
     @contextlib.contextmanager
-    def unflagged(self) -> Iterator[None]:
-        """Code whose flags are forgotten."""
-        watching, before = self.watch, ""
+    def unflagged(self, kinds: int = FLAGS, wraps: bool = False) -> Iterator[None]:
+        """Code of whose flags those of these kinds are forgotten; wraps: so is that NumPy's integers wrap."""
+        watching, wrapping, before = self.watch, self.wraps, ""
         if watching:
-            self.leaving()
             before = self.slot("i32")
-            self.line(f"store i32 {self.effect('load i32, ptr %raised')}, ptr {before}")
-        self.watch = False
-        try:
+            self.line(f"store i32 {self.raised_so_far()}, ptr {before}")
+        self.watch, self.wraps = watching and kinds != FLAGS, wrapping or wraps
+        with self.scope():  # what was computed in here was not watched
             yield
-        finally:
-            self.watch = watching
+        self.watch, self.wraps = watching, wrapping
         if watching and self.reachable():
-            self.declare("declare i32 @autograph_feclearexcept(i32)")
-            self.line(f"call i32 @autograph_feclearexcept(i32 {FLAGS})")
-            self.line(f"store i32 {self.effect(f'load i32, ptr {before}')}, ptr %raised")
+            inside = self.effect(f"and i32 {self.raised_so_far()}, {FLAGS & ~kinds}")
+            both = self.effect(f"or i32 {inside}, {self.effect(f'load i32, ptr {before}')}")
+            self.line(f"store i32 {both}, ptr %raised")
+
+    def raised_so_far(self) -> str:
+        """The flags that were raised, of both units of the processor; from here on none is."""
+        self.leaving()
+        for name in ("fetestexcept", "feclearexcept"):
+            self.declare(f"declare i32 @autograph_{name}(i32)")
+        outside = self.effect(f"call i32 @autograph_fetestexcept(i32 {FLAGS})")
+        found = self.effect(f"or i32 {outside}, {self.effect('load i32, ptr %raised')}")
+        self.line(f"call i32 @autograph_feclearexcept(i32 {FLAGS})")
+        self.line("store i32 0, ptr %raised")
+        return found
 
     def load(self, text: str) -> str:
         """A read of memory: done once between two writes."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -69,7 +70,40 @@ def unavailable() -> str:
 def reported(raised: int) -> bool:
     """Whether NumPy would stay silent about these processor flags (True: go on)."""
     now = np.geterr()
-    return all(now[kind] == "ignore" for bit, kind in _FLAGS.items() if raised & bit)  # type: ignore[literal-required]
+    asked = {now[kind] for bit, kind in _FLAGS.items() if raised & bit}  # type: ignore[literal-required]
+    return asked <= {"ignore"} or (asked <= {"ignore", "warn"} and _unheard())
+
+
+def _unheard() -> bool:
+    """Whether the filters drop whatever NumPy warns of."""
+    for action, message, category, module, line in warnings.filters:
+        if issubclass(RuntimeWarning, category):
+            return action == "ignore" and message is None and module is None and not line
+    return False
+
+
+class _Twin:
+    """Other code of the same graph, for calls that the usual code does not take; made for the first."""
+
+    def __init__(self, graph: Graph, compiled: Callable[[], Code]) -> None:
+        self.code: Code | None = None
+        self._graph, self._compiled = graph, compiled
+        self._job: background.Job | None = None
+
+    def ready(self) -> Code | None:
+        """The code, once it is there."""
+        if self._job is None:
+            job = self.__dict__.setdefault("_only_job", background.Job(self._compile))
+            if self._job is None:
+                self._job = job
+                (job.finish if waits(self._graph) else job.submit)()
+        return self.code
+
+    def _compile(self) -> None:
+        try:
+            self.code = self._compiled()
+        except Exception:  # the plan does it right, only slower
+            self.code = None
 
 
 class NativeFunction:
@@ -84,16 +118,19 @@ class NativeFunction:
             raise Unlowered(reason)
         self._graph, self._plan = graph, plan
         self._makes_arrays = _makes_wide_arrays(graph)
-        self._strided: Callable[..., Any] | None = None
-        self._job: background.Job | None = None
-        self._code, self.text = self._compile(True)
+        self._strided = _Twin(graph, lambda: self._compile(in_order=False)[0])
+        self._noting: _Twin | None = None
+        self._code, self.text = self._compile()
         self.entry = self._code.entry
 
-    def _compile(self, in_order: bool) -> tuple[Code, str]:
-        kernel = small_arrays.tried(self._graph, functools.partial(lower, in_order=in_order))
+    def _compile(self, in_order: bool = True, noting: bool = False) -> tuple[Code, str]:
+        kernel = small_arrays.tried(self._graph, functools.partial(lower, in_order=in_order, noting=noting))
         text = entry.module(kernel, in_order)
-        missed = self._missed if in_order else self._by_plan
-        bailed = self._bailed if in_order else self._by_plan
+        usual = in_order and not noting
+        if usual and kernel.wraps:
+            self._noting = _Twin(self._graph, lambda: self._compile(noting=True)[0])
+        missed = self._missed if usual else self._by_plan
+        bailed = self._bailed if usual else self._by_plan
         addresses = entry.symbols(kernel)
         addresses |= {
             "autograph_on_miss": id(missed),
@@ -122,8 +159,11 @@ class NativeFunction:
         return self._plan()(*args)
 
     def _bailed(self, *args: Any) -> Any:
-        """A call that native code gave up."""
-        if self.bails >= PATIENCE and 2 * self.bails > self.calls:
+        """A call that native code gave up; code that goes on where NumPy's integers wrap has a try."""
+        noting = None if self._noting is None else self._noting.ready()
+        if noting is not None and not _given_up(noting.bails.value, noting.calls.value):
+            return noting.entry(*args)
+        if _given_up(self.bails, self.calls):
             self._code.enabled.value = 0
         return self._plan()(*args)
 
@@ -133,19 +173,13 @@ class NativeFunction:
             return self._plan()(*args)
         if self._makes_arrays and any(map(_turned, args)):  # what NumPy makes of them is in their order
             return self._plan()(*args)
-        job = self._job
-        if job is None:
-            job = self.__dict__.setdefault("_strided_job", background.Job(self._compile_strided))
-            if self._job is None:
-                self._job = job
-                (job.finish if waits(self._graph) else job.submit)()
-        return (self._strided or self._plan())(*args)
+        strided = self._strided.ready()
+        return (self._plan() if strided is None else strided.entry)(*args)
 
-    def _compile_strided(self) -> None:
-        try:
-            self._strided = self._compile(False)[0].entry
-        except Exception:  # the plan does it right, only slower
-            self._strided = None
+
+def _given_up(bails: int, calls: int) -> bool:
+    """Whether code hands too many of its calls back to be worth it."""
+    return bails >= PATIENCE and 2 * bails > calls
 
 
 class NativeLoops:

@@ -34,6 +34,13 @@ def checked(e: Emitter, op: str, x: Num, y: Num) -> Num:
         return one(kind, text, span=span, likely=likely)
     if ranges.inside(likely, kind):
         return one(kind, e.op(f"{_NAMES[op]} {llvm} {x.text}, {y.text}"), likely=likely)
+    if e.wraps and not kind.weak:
+        return one(kind, e.op(f"{_NAMES[op]} {llvm} {x.text}, {y.text}"))
+    e.wrapping += not kind.weak
+    if e.noting and not kind.weak:
+        value_text, over = _with_overflow(e, sign, op, x, y)
+        e.note_if(over)
+        return one(kind, value_text)
     limited, fits = (None, ranges.whole(kind)) if sign == "u" else beyond(e, op, x, y)
     likely = ranges.cut(likely, fits)
     span = ranges.cut(span, fits) if e.prompt() else None

@@ -18,6 +18,7 @@ class Kernel:
     written: indexes of the parameters whose memory it writes.  owned: how many arrays it may make.
     watch: whether flags matter; outside: also those of the x87 unit, and what C functions may have cleared
     is in `%raised`.  objects: Python objects by symbol.  addresses: of other places outside, by symbol.
+    wraps: whether code that notes where integers wrap would be other code.
     gain: about how many times faster it is than the plan.
     """
 
@@ -30,6 +31,7 @@ class Kernel:
     watch: bool
     outside: bool
     bails: bool
+    wraps: bool
     objects: dict[str, object]
     addresses: dict[str, int]
     gain: int

@@ -26,7 +26,7 @@ from runtime.execute.native import (
     plain_nodes,
     shares,
 )
-from runtime.execute.native.emit import APART, FALSE, TRUE, Block, Emitter, Phi
+from runtime.execute.native.emit import APART, FALSE, OVERFLOWS, TRUE, Block, Emitter, Phi
 from runtime.execute.native.facts import gain, keeps_iterators, often, watches
 from runtime.execute.native.iterables import length
 from runtime.execute.native.kept_axes import keep_axes
@@ -61,17 +61,18 @@ MAX_PICKED = 16
 PRODUCTS = ("matmul", "np.matmul", "np.dot", "nd.dot")
 
 
-def lower(graph: Graph, in_order: bool = True) -> Kernel:
+def lower(graph: Graph, in_order: bool = True, noting: bool = False) -> Kernel:
     """Lower a graph.
 
-    in_order: whether all arrays that come in are in C order; else their strides come in too.
+    in_order: whether all arrays that come in are in C order; else their strides come in too.  noting: whether
+    integers that wrap are noted, as overflows are; else they leave to the plan.
     """
     if keeps_iterators(graph):
         raise Unlowered("an iterator that more than one loop takes items of")
     kinds: dict[Node, Scalar] = {}
     while True:
         try:
-            return _Lowering(graph, in_order, kinds).kernel()
+            return _Lowering(graph, in_order, noting, kinds).kernel()
         except lists.WrongGuess:  # each list is guessed wrong at most once
             continue
 
@@ -82,9 +83,10 @@ def _stays_array(t: Type, made: Arr | Lazy) -> bool:
 
 
 class _Lowering:
-    def __init__(self, graph: Graph, in_order: bool, kinds: dict[Node, Scalar]) -> None:
+    def __init__(self, graph: Graph, in_order: bool, noting: bool, kinds: dict[Node, Scalar]) -> None:
         self.graph, self.in_order = graph, in_order
-        self.e = Emitter(watches(graph))
+        self.e = Emitter(watches(graph) or noting)
+        self.e.noting = noting
         self.state = State(self.e, kinds=kinds, often=often(graph))
         self.changes = 0
         self.settled: dict[Node, list[Val]] = {}
@@ -105,6 +107,7 @@ class _Lowering:
             at = self.e.op(f"getelementptr i64, ptr %out, i64 {k}")
             llvm, text = ("i8", self.e.op(f"zext i1 {text} to i8")) if llvm == "i1" else (llvm, text)
             self.e.line(f"store {llvm} {text}, ptr {at}")
+        self.e.tell_noted()
         self.e.end("ret i32 0")
         self.e.start(Block("bail"))
         self.e.end("ret i32 1")
@@ -119,19 +122,9 @@ class _Lowering:
         e = self.e
         written = frozenset(s.written)
         return Kernel(
-            text,
-            tuple(e.declarations),
-            params,
-            shape,
-            written,
-            s.owned,
-            e.watch,
-            e.outside,
-            e.bails > 0,
-            s.objects,
-            s.addresses,
-            gain(self.graph),
-        )
+            text, tuple(e.declarations), params, shape, written, s.owned, e.watch, e.outside, e.bails > 0,
+            e.wrapping > 0 and not e.noting, s.objects, s.addresses, gain(self.graph),
+        )  # fmt: skip
 
     # ------------------------------------------------------------------ regions and nodes
     def region(self, graph: Graph, args: Sequence[Val]) -> list[Val] | None:
@@ -271,10 +264,11 @@ class _Lowering:
         return made
 
     def quietly(self, node: Node, args: list[Val]) -> list[Val] | None:
-        """A `with np.errstate(all="ignore")`: what is flagged in it is forgotten."""
-        if not isinstance(args[0], Static) or args[0].value is not plain_nodes.QUIET:
+        """A `with np.errstate(...)` that ignores: what is flagged in it is forgotten."""
+        context = args[0].value if isinstance(args[0], Static) else None
+        if not isinstance(context, plain_nodes.Quiet):
             raise Unlowered("a with statement")
-        with self.e.unflagged():
+        with self.e.unflagged(context.kinds, bool(context.kinds & OVERFLOWS)):
             return self.region(node.regions[0], args)
 
     # ------------------------------------------------------------------ branches

@@ -6,15 +6,19 @@ here raises Unlowered.
 
 from __future__ import annotations
 
+import functools
+import operator
+
 import numpy as np
 
 from runtime.boxes import UnboundMarker
+from runtime.dataclass import dataclass
 from runtime.execute.native import elementwise, gathers, lists, reductions
 from runtime.execute.native.arrays import get_item as item_of
 from runtime.execute.native.arrays import located
 from runtime.execute.native.arrays import set_item as put_item
 from runtime.execute.native.calls import attribute, call, numpy_call
-from runtime.execute.native.emit import FALSE, TRUE
+from runtime.execute.native.emit import FALSE, FLAGS, TRUE
 from runtime.execute.native.handlers import HANDLERS
 from runtime.execute.native.kinds import PYTHON_BOOL, PYTHON_INT, Unlowered
 from runtime.execute.native.scalars import UFUNCS, binary, truth, unary
@@ -23,23 +27,33 @@ from runtime.execute.native.values import Arr, Cut, Listing, Maybe, Method, Num,
 from runtime.execute.native.waiting import IN_PLACE, UNARY, along_lines
 from runtime.execute.native.waiting import elementwise as is_elementwise
 from runtime.execute.native.waiting import reduction as is_reduction
-from runtime.ir.graph import Const, Node
+from runtime.ir.graph import Node
 
-QUIET = object()  # stands for what `np.errstate(all="ignore")` gives
+_KINDS = {"invalid": 1, "divide": 4, "over": 8, "under": 16, "all": FLAGS}
 
 
-def is_quiet(node: Node) -> bool:
-    """Whether the node makes a context in which no floating-point warnings are given."""
-    silent = (
-        node.op == "py.call" and isinstance(node.inputs[0], Const) and node.inputs[0].value is np.errstate
-    )
-    return silent and node.keywords == ("all",) and getattr(node.inputs[1], "value", None) == "ignore"
+@dataclass(frozen=True)
+class Quiet:
+    """What `np.errstate` gives that ignores flags of some kinds, and leaves the others as they are."""
+
+    kinds: int
+
+
+def quiet(node: Node) -> Quiet | None:
+    """The context that a node makes, if it is one in which some floating-point warnings are not given."""
+    if node.op != "py.call" or getattr(node.inputs[0], "value", None) is not np.errstate:
+        return None
+    given = dict(zip(node.keywords, node.inputs[1:], strict=False))
+    silent = all(getattr(x, "value", None) == "ignore" for x in given.values())
+    if len(given) != len(node.inputs) - 1 or not given or not silent or not set(given) <= set(_KINDS):
+        return None
+    return Quiet(functools.reduce(operator.or_, (_KINDS[name] for name in given)))
 
 
 def value(state: State, node: Node, args: list[Val]) -> Val:
     """The result of a node without regions."""
-    if is_quiet(node):
-        return Static(QUIET)
+    if (context := quiet(node)) is not None:
+        return Static(context)
     e, op = state.e, node.op
     count = len(args) - len(node.keywords)
     keywords = dict(zip(node.keywords, args[count:], strict=True))

@@ -1,0 +1,132 @@
+"""What NumPy warns of, where nobody wants to hear it: native code goes on, and loses no other warning."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autograph as ag
+from runtime.config import settings
+from runtime.execute.native.executor import unavailable
+
+pytestmark = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
+BYTES = np.random.default_rng(0).integers(0, 256, 300).astype(np.uint8)
+FLOATS = np.array([0.0, 1.0, 2.0, -1.0, np.nan, np.inf])
+INTS = np.array([2**62, 3, -5, -(2**63)])
+
+
+def hashed(data: Any) -> Any:
+    h = np.uint32(2166136261)
+    for i in range(len(data)):
+        h = (h ^ np.uint32(data[i])) * np.uint32(16777619)
+    return h
+
+
+def hashed_quietly(data: Any) -> Any:
+    h = np.uint32(2166136261)
+    for i in range(len(data)):
+        with np.errstate(over="ignore"):
+            h = (h ^ np.uint32(data[i])) * np.uint32(16777619)
+    return h
+
+
+def generator(x: Any) -> Any:
+    state, total = x[0], x[0] - x[0]
+    for _ in range(50):
+        state = state * x[1] + x[1]
+        total ^= state
+    return state, total
+
+
+def before_and_within(x: Any) -> Any:
+    a = 1 / x
+    with np.errstate(all="ignore"):
+        b = a * 2
+    return b
+
+
+def within_and_after(x: Any) -> Any:
+    with np.errstate(divide="ignore"):
+        a = 1 / x
+        b = np.log(x - 1)
+    return a * 2 + b
+
+
+def the_same_again(x: Any) -> Any:
+    u, v = x[0], x[1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        w = u / (v - v)
+    return w + u / (v - v)
+
+
+def in_loops(x: Any) -> Any:
+    total = 0.0
+    for v in x:
+        with np.errstate(divide="ignore"):
+            total = total + 1 / v
+        total = total + v * v
+    return total
+
+
+def of_whole_numbers(x: Any) -> Any:
+    with np.errstate(divide="ignore"):
+        a = x // (x - x)
+    with np.errstate(over="ignore"):
+        b = x // (x - x - 1)
+    return a, b
+
+
+def one_within_another(x: Any) -> Any:
+    with np.errstate(over="ignore"):
+        with np.errstate(divide="ignore"):
+            a = x[0] * x[0] * x[0]
+            b = 1 / (x - x)
+        c = np.exp(x * 1e9)
+        d = 1 / (c - c)
+    return a, b, c, d
+
+
+def seen(f: Callable[..., Any], x: Any, action: Any, errors: dict[str, Any]) -> tuple[str, list[str]]:
+    with warnings.catch_warnings(record=True) as caught, np.errstate(**errors):
+        warnings.simplefilter(action)
+        try:
+            result = repr(f(x.copy()))
+        except Exception as error:
+            result = f"{type(error)} {error}"
+    return result, [str(w.message) for w in caught]
+
+
+@pytest.mark.parametrize("x", [FLOATS, INTS, BYTES], ids=lambda x: str(x.dtype))
+@pytest.mark.parametrize(
+    "function",
+    [hashed, hashed_quietly, generator, before_and_within, within_and_after, the_same_again, in_loops,
+     of_whole_numbers, one_within_another],
+)  # fmt: skip
+def test_warnings_are_those_of_plain_python(function: Callable[..., Any], x: Any) -> None:
+    with settings.override(executor="native", compile="now"):
+        converted = ag.function(function)
+        for action in ("always", "ignore", "error", "always"):
+            for errors in ({}, {"over": "ignore"}, {"all": "ignore"}, {"divide": "raise"}, {"over": "raise"}):
+                assert seen(converted, x, action, errors) == seen(function, x, action, errors)
+
+
+@pytest.mark.parametrize(
+    ("function", "action", "errors", "given_up"),
+    [(hashed_quietly, "always", {}, 0), (hashed, "ignore", {}, 0), (hashed, "always", {"over": "ignore"}, 0),
+     (hashed, "always", {}, 5), (within_and_after, "always", {"invalid": "ignore"}, 0)],
+)  # fmt: skip
+def test_native_code_goes_on_where_nobody_hears(
+    function: Callable[..., Any], action: Any, errors: dict[str, Any], given_up: int
+) -> None:
+    x = BYTES if "hashed" in function.__name__ else np.array([0.0, 1.0, 2.0])
+    with settings.override(executor="native", compile="now"):
+        converted = ag.function(function)
+        for _ in range(5):
+            seen(converted, x, action, errors)
+        native = converted.get_concrete_function(x).native
+    twin = native._noting.code if native._noting is not None and native.bails else native
+    assert (twin.bails if twin is native else twin.bails.value) == given_up
