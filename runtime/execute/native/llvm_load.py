@@ -126,26 +126,28 @@ def compile_module(text: str, addresses: Mapping[str, int], name: str, keep: tup
     )
 
 
-def object_code(text: str, optimised: bool = True) -> bytes:
+def object_code(text: str, optimised: bool = True, effort: int = 2) -> bytes:
     """The object file of a module: from the disk, or compiled now.
 
     optimised: whether LLVM's passes run over it; vectors and blocks that were written as they are wanted do
-    without.
+    without.  effort: how long it looks for the best instructions; with 0, a fifth of the time for code that
+    is half as fast.
     """
-    name = object_cache.name_of(text if optimised else f"{text}\n; not optimised")
+    usual = optimised and effort == 2
+    name = object_cache.name_of(text if usual else f"{text}\n; {optimised=}, {effort=}")
     found = object_cache.find(name)
     if found is None:
-        found = _compiled(text, optimised)
+        found = _compiled(text, optimised, effort)
         object_cache.store(name, found)
     return found
 
 
-def _compiled(text: str, optimised: bool) -> bytes:
+def _compiled(text: str, optimised: bool, effort: int) -> bytes:
     with LOCK:
         if background.ending() and threading.current_thread() is not threading.main_thread():
             raise Unlowered("the process is ending")
         brief, long = _brief(text)
-        binding, machine = _binding(), _machine(1 if long else 2)
+        binding, machine = _binding(), _machine(min(effort, 1) if long else effort)
         with contextlib.ExitStack() as after:  # LLVM wants its things back in the reverse order
             context = after.enter_context(binding.create_context())
             try:

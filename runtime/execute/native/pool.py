@@ -27,7 +27,7 @@ class Pool:
 
     def __init__(self) -> None:
         symbols = abi.symbols() | {"autograph_threads": threads.address()}
-        self.image = link.load(object_code(pool_ir.text()), symbols)
+        self.image = link.load(object_code(pool_ir.text(), optimised=False, effort=0), symbols)
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.image.memory))  # for ever
         self.words = {name: self.image.variable(kind, name) for name, kind in _WORDS.items()}
         self.words["most"].value = threads.MOST

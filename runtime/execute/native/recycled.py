@@ -250,7 +250,7 @@ def _loaded() -> dict[str, int]:
     known |= {f"np_{name.lower()}": usual[f"autograph_PyArray_{name}"] for name in ("Empty", "Zeros")}
     known |= {"default": id(default), "set_handler": table[API["SetHandler"]]}
     known |= {name: usual[name] for name in ("Py_DecRef", "PyErr_Clear")}
-    image = link.load(llvm_load.object_code(text(), optimised=False), known)
+    image = link.load(llvm_load.object_code(text(), optimised=False, effort=0), known)
     make = ctypes.pythonapi.PyCapsule_New
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
     capsule = make(image.address("handler"), _CAPSULE, None)
