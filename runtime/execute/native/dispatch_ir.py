@@ -14,6 +14,7 @@ from __future__ import annotations
 from runtime.execute.native import check_ir
 from runtime.execute.native.abi import HEAD
 from runtime.execute.native.check_ir import ITEMS_AT, REGISTERS
+from runtime.execute.native.emit import COLD
 
 MOST = 32  # arguments
 ON_STACK = 1000  # more of them than this are copied to the heap
@@ -75,7 +76,7 @@ named:
 """
 
 _SLOW = """
-define internal ptr @slowly(ptr %way, ptr %self, ptr %args, i64 %n, i64 %named, ptr %names) noinline {{
+define internal ptr @slowly(ptr %way, ptr %self, ptr %args, i64 %n, i64 %named, ptr %names) {COLD} {{
   %all = add i64 %n, %named
   %more = add i64 %all, 1
   %ismany = icmp ugt i64 %all, {ON_STACK}
@@ -117,7 +118,7 @@ end:
   ret ptr %r
 }}
 
-define internal void @clean(ptr %way, ptr %self) noinline cold {{
+define internal void @clean(ptr %way, ptr %self) {COLD} {{
   %type = alloca ptr
   %value = alloca ptr
   %trace = alloca ptr
@@ -384,6 +385,7 @@ def text(chain_at: int, old: bool) -> str:
         "REGISTERS": REGISTERS,
         "MOST": MOST,
         "ON_STACK": ON_STACK,
+        "COLD": COLD,
         "NATIVE": NATIVE,
         "CALL": CALL,
         "ANY": ANY,

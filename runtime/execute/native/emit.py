@@ -19,6 +19,7 @@ from runtime.execute.native.kinds import Unlowered
 
 TRUE, FALSE = "true", "false"
 BRIEFLY = '"briefly"'  # stands where a function begins that has little to gain from LLVM's passes
+COLD = "noinline optnone cold"  # so begins what leads to a call of Python anyhow: LLVM takes it as it is
 LIMIT = 200_000  # names, those of attempts that were rolled back included
 UNROLLED = 64  # lines of a loop of which LLVM does several trips in a row
 PLACES = 1_000_000  # the number of the first metadata about places

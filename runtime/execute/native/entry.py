@@ -15,7 +15,7 @@ import numpy as np
 
 from runtime.execute.native import abi, merge, recycled
 from runtime.execute.native.arrays import plus, times
-from runtime.execute.native.emit import BARRIER, BRIEFLY, FALSE, FLAGS, TRUE, Block, Emitter
+from runtime.execute.native.emit import BARRIER, BRIEFLY, COLD, FALSE, FLAGS, TRUE, Block, Emitter
 from runtime.execute.native.kernel import Kernel
 from runtime.execute.native.kinds import Members, Scalar
 from runtime.execute.native.values import Arr, Listing, Num, Static, Tup, Val, one, view, widen
@@ -44,19 +44,19 @@ declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
 declare void @Py_IncRef(ptr)
 """
-VARIABLES = """
+VARIABLES = f"""
 @enabled = global i32 1
 @calls = global i64 0
 @bails = global i64 0
 @skip = global i64 0
 @backoff = global i64 64
 @losses = global i64 0
-define internal i32 @breathe() noinline cold {
+define internal i32 @breathe() {COLD} {{
   %state = call ptr @PyEval_SaveThread()
   call void @PyEval_RestoreThread(ptr %state)
   %failed = call i32 @PyErr_CheckSignals()
   ret i32 %failed
-}
+}}
 """
 WEIGHTS = ((1, 1 << 20), (1 << 20, 1))  # of branches that are hardly ever, and almost always, taken
 LARGE = 1 << 16  # bytes

@@ -20,7 +20,7 @@ from typing import Any
 from runtime import background
 from runtime.dataclass import dataclass
 from runtime.execute.native import link, object_cache
-from runtime.execute.native.emit import BRIEFLY
+from runtime.execute.native.emit import BRIEFLY, COLD
 from runtime.execute.native.kinds import Unlowered
 from runtime.forking import ForkLock
 
@@ -146,7 +146,7 @@ def _compiled(text: str, optimised: bool, effort: int) -> bytes:
     with LOCK:
         if background.ending() and threading.current_thread() is not threading.main_thread():
             raise Unlowered("the process is ending")
-        brief, long = _brief(text)
+        brief, cold, long = _sorted_out(text)
         binding, machine = _binding(), _machine(min(effort, 1) if long else effort)
         with contextlib.ExitStack() as after:  # LLVM wants its things back in the reverse order
             context = after.enter_context(binding.create_context())
@@ -159,7 +159,7 @@ def _compiled(text: str, optimised: bool, effort: int) -> bytes:
             module.data_layout = _layout()
             builder, usual, few = _passes()
             for function in module.functions if optimised else ():
-                if not function.is_declaration:
+                if not function.is_declaration and function.name not in cold:
                     for pipeline in few if function.name in brief else usual:
                         pipeline.run(function, builder)
             code: bytes = machine.emit_object(module)
@@ -172,16 +172,19 @@ def _layout() -> str:
         return str(data)
 
 
-def _brief(text: str) -> tuple[set[str], bool]:
-    """The functions of a module that few passes run over: those that say so, and very long ones; whether
-    there is one of these."""
-    brief, long = set(), False
+def _sorted_out(text: str) -> tuple[set[str], set[str], bool]:
+    """The functions of a module that few passes run over: those that say so, and very long ones; those that
+    none runs over; and whether there is a very long one."""
+    brief, cold, long = set(), set(), False
     for part in text.split("\ndefine ")[1:]:
         head, is_long = part.partition("\n")[0], part.count("\n") > LONG
+        name = head.partition("@")[2].partition("(")[0]
         if BRIEFLY in head or is_long:
-            brief.add(head.partition("@")[2].partition("(")[0])
+            brief.add(name)
+        if COLD in head:
+            cold.add(name)
         long = long or is_long
-    return brief, long
+    return brief, cold, long
 
 
 @functools.cache
