@@ -8,15 +8,14 @@ the user's is kept alive by the memory.
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import sys
 import types
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from runtime.boxes import Cell
+from runtime.collecting import rarely
 from runtime.computed import computed
 from runtime.dataclass import dataclass
 from runtime.errors import ConversionRefused, Span
@@ -186,28 +185,13 @@ def _generated(function: types.FunctionType, pipeline: Pipeline) -> Generated:
             return entry.result
     seen: dict[str, _Meaning] = {}
     try:
-        with _no_collections():
+        with rarely():
             result = _convert(source.source_of(function), pipeline, seen)
     except ConversionRefused as refusal:
         known[:] = [*known[1 - _KEPT :], _Entry(pipeline, seen, _again(refusal))]
         raise
     known[:] = [*known[1 - _KEPT :], _Entry(pipeline, seen, result)]
     return result
-
-
-@contextlib.contextmanager
-def _no_collections() -> Iterator[None]:
-    """No garbage collections meanwhile: trees are many small objects, all alive, visited again and again.
-
-    They would cost half of the time for long functions, and make it grow faster than the function.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _again(refusal: ConversionRefused) -> ConversionRefused:

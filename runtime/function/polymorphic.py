@@ -22,6 +22,7 @@ import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
 
+from runtime.collecting import rarely
 from runtime.config import settings
 from runtime.errors import AutographError, ConversionRefused, GuardError, Span, Untraceable, VariableError
 from runtime.execute.traceback import cleaned
@@ -99,11 +100,12 @@ def call_plainly(function: Callable[..., Any], args: tuple[Any, ...], kwargs: di
 def _swap(
     function: weakref.ref[PolymorphicFunction[..., Any]], entry: Entry, run: Callable[..., Any]
 ) -> None:
-    """Let a trace be run by `run` from now on; any thread may say so."""
+    """Let a trace be run by `run`, machine code that has become ready; any thread may say so."""
     entry.__globals__["run"] = loader.bare(run)
     alive = function()
     if alive is not None:
-        alive._swapped()
+        with alive._lock:
+            alive._rebuild()
 
 
 class PolymorphicFunction(Direct, Generic[P, R]):
@@ -305,8 +307,9 @@ class PolymorphicFunction(Direct, Generic[P, R]):
         why, where = "", None
         for candidate in (signature,) if signature == exact else (signature, exact):
             try:
-                concrete = self._trace(candidate, bound, guards)
-                entry = entry_of(candidate, concrete, guards, self._python)
+                with rarely():
+                    concrete = self._trace(candidate, bound, guards)
+                    entry = entry_of(candidate, concrete, guards, self._python)
                 if concrete.pending:
                     concrete.when_native(functools.partial(_swap, weakref.ref(self), entry))
             except ConversionRefused as refusal:
@@ -326,11 +329,6 @@ class PolymorphicFunction(Direct, Generic[P, R]):
             seconds, made = time.perf_counter() - start, self._clock.tick()
             return TraceRecord(candidate, reason, seconds, concrete, None, entry, made=made, guards=guards)
         return self._plain_record(signature, why, time.perf_counter() - start, where, reason, guards)
-
-    def _swapped(self) -> None:
-        """Another thing runs a trace from now on: machine code has become ready."""
-        with self._lock:
-            self._rebuild()
 
     def _trace(self, signature: Signature, bound: Bound, guards: tuple[Guard, ...]) -> ConcreteFunction:
         """One trace, which has these guards too; nothing is stored."""
