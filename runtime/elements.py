@@ -8,6 +8,7 @@ list of them has.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any
@@ -49,11 +50,12 @@ def element_type(dtype: np.dtype[Any]) -> Type:
 def plain_array(x: Any) -> Any:
     """The argument as an array in native byte order; TypeError for arrays that hide elements or have rules
     of their own."""
-    if isinstance(x, (np.ma.MaskedArray, np.matrix)):
+    masked = "numpy.ma" in sys.modules and isinstance(x, np.ma.MaskedArray)  # asking would load the module
+    if masked or isinstance(x, np.matrix):
         name = type(x).__name__
         raise TypeError(
             f"vectorize goes through the elements of plain arrays, and this is a {name}: pass np.asarray(x)"
-            + (", or the elements that are not masked" if isinstance(x, np.ma.MaskedArray) else "")
+            + (", or the elements that are not masked" if masked else "")
         )
     array = np.asarray(x, dtype=np.int64 if type(x) is int else None)
     return array if array.dtype.isnative else array.astype(native(array.dtype))

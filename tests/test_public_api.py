@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import os
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -58,6 +60,43 @@ def printed(code: str) -> str:
 def test_bare_import_is_light() -> None:
     heavy = "{'cupy', 'llvmlite', 'pygments', 'pytest'}"
     assert printed(f"import sys, autograph; print(sorted({heavy} & set(sys.modules)))") == "[]"
+
+
+def test_first_calls_load_what_they_need(tmp_path: Path) -> None:
+    file = tmp_path / "first_calls.py"
+    file.write_text(
+        textwrap.dedent("""
+        import sys
+        import numpy as np
+        import autograph as ag
+
+        @ag.function
+        def chain(x):
+            return np.sqrt(np.exp(x) + x * x) / (1.0 + np.abs(x))
+
+        @ag.function
+        def loop(x):
+            total = 0.0
+            for v in x:
+                total += v
+            return total
+
+        @ag.vectorize
+        def each(x):
+            return x + 1.0
+
+        x = np.arange(100_000.0)
+        chain(x), loop(x), each(x), chain.plan_source
+        chain.get_concrete_function(x).native
+        heavy = {"numpy.f2py", "numpy.testing", "numpy.ma", "numpy.polynomial", "unittest", "hashlib"}
+        print(sorted(heavy & set(sys.modules)))
+    """)
+    )
+    done = subprocess.run(
+        [sys.executable, str(file)], capture_output=True, text=True, timeout=60, check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )  # fmt: skip
+    assert done.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize("package", ["autograph", "runtime"])

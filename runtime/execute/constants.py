@@ -36,22 +36,26 @@ _NUMPY_MODULES = (
 )
 
 
+def _numpy_path(value: Any) -> str | None:
+    """The dotted name of a public function, class or module of NumPy, by identity."""
+    return _numpy_paths(tuple(name for name in _NUMPY_MODULES if name in sys.modules)).get(id(value))
+
+
 @functools.lru_cache(maxsize=1)
-def _numpy_paths() -> dict[int, str]:
-    """The dotted name of every public function and class of NumPy, by identity."""
+def _numpy_paths(loaded: tuple[str, ...]) -> dict[int, str]:
+    """The names in the modules that are loaded: NumPy loads others when asked for them, and `dir` asks."""
     paths: dict[int, str] = {}
-    for module_name in _NUMPY_MODULES:
-        module = sys.modules.get(module_name)
-        for name in sorted(getattr(module, "__all__", ())):
-            value = getattr(module, name, None)
+    for module_name in loaded:
+        module = vars(sys.modules[module_name])
+        for name in sorted(module.get("__all__", ())):
+            value = module.get(name)
             if callable(value) or isinstance(value, types.ModuleType):
                 paths.setdefault(id(value), f"{module_name}.{name}")
     # The name that says what it is wins over an alias.
     for kind in set(np.sctypeDict.values()):
-        if getattr(np, kind.__name__, None) is kind:
+        if vars(np).get(kind.__name__) is kind:
             paths[id(kind)] = f"numpy.{kind.__name__}"
-    for name in dir(np):
-        value = getattr(np, name)
+    for name, value in vars(np).items():
         if isinstance(value, np.ufunc) and value.__name__ == name:
             paths[id(value)] = f"numpy.{name}"
     return paths
@@ -112,7 +116,7 @@ class Constants:
             return self.module("numpy")
         if not callable(value) and not isinstance(value, types.ModuleType):
             return None
-        path = _numpy_paths().get(id(value))
+        path = _numpy_path(value)
         if path is not None:
             return f"{self.module('numpy')}{path.removeprefix('numpy')}"
         name = getattr(value, "__name__", None)

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
 import importlib
 import os
 import stat
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -25,11 +26,20 @@ from runtime.execute.native import host
 
 FORMAT = b"autograph object 4\n"  # change it when the same IR would have to be compiled in another way
 OFF = "off"
-_DIGEST = hashlib.sha256().digest_size
+_DIGEST = 32  # bytes of a checksum
 _SUFFIX, _UNFINISHED = ".object", ".part"
 _KEEP = 0.8  # of the bound is left when the folder was too big
 _SELDOM = 16  # one in so many new files looks at the size of the folder
 _STALE = 3600.0  # seconds after which an unfinished file is somebody's that has died
+
+
+@functools.cache
+def sha256() -> Callable[[bytes], Any]:
+    """The function, of Python's own module where there is one: `hashlib` loads a library for cryptography."""
+    for module in ("_sha2", "_sha256"):
+        with contextlib.suppress(ImportError):
+            return importlib.import_module(module).sha256  # type: ignore[no-any-return]
+    return importlib.import_module("hashlib").sha256  # type: ignore[no-any-return]
 
 
 @functools.cache
@@ -48,7 +58,7 @@ def compiler_version() -> str:
 def name_of(text: str) -> str:
     """The name under which the object code of this text is stored."""
     whole = b"\0".join([FORMAT, circumstances().encode(), text.encode()])
-    return hashlib.sha256(whole).hexdigest()[:40]
+    return sha256()(whole).hexdigest()[:40]
 
 
 def folder() -> str:
@@ -154,4 +164,4 @@ def _unpacked(content: bytes, name: str) -> bytes | None:
 
 
 def _checksum(data: bytes, name: str) -> bytes:
-    return hashlib.sha256(name.encode() + data).digest()
+    return sha256()(name.encode() + data).digest()
