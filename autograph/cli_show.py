@@ -7,9 +7,10 @@ no escape code in it and the generated part, taken alone, is Python.
 from __future__ import annotations
 
 import itertools
-import re
 import shutil
 import sys
+
+from runtime.pattern import pattern
 
 try:
     import pygments
@@ -18,7 +19,7 @@ try:
 except ImportError:  # an extra: everything works without it, in one colour
     pygments = None
 
-ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+ESCAPES = pattern(r"\x1b\[[0-9;]*m")
 GAP = "  |  "
 
 

@@ -71,7 +71,7 @@ def custom_gradient(function: Function) -> Function:
             doc="",
             rule=any_value,
             run=run,
-            vjp={EACH: back},
+            rules=({EACH: back}, None),
         )
         result = _apply_below(row, map_tree(unwrap, args))
         parts = list(result) if isinstance(result, tuple) else [result]

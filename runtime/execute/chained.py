@@ -18,9 +18,10 @@ from runtime.execute.guarded import Guarded
 from runtime.execute.in_blocks import Room, in_blocks
 from runtime.execute.regions import known_pairs
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
+from runtime.pattern import pattern
 from runtime.types import ArrayType
 
-_WORD = re.compile(r"(?<![.\w])[A-Za-z_]\w*")
+_WORD = pattern(r"(?<![.\w])[A-Za-z_]\w*")
 
 
 class Chained(Guarded):

@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -30,11 +29,12 @@ from runtime.ir.graph import Graph, Node, Operand, Value
 from runtime.ir.opdef import OpDef
 from runtime.ops.table import OPS
 from runtime.passes.facts import makes_new
+from runtime.pattern import pattern
 from runtime.types import ArrayType
 
 _COLUMNS = 110
 LARGE = 1 << 20  # bytes
-_ASSIGNMENT = re.compile(
+_ASSIGNMENT = pattern(
     r"\s*(\w+) (?:[-+*/%&|^@]|//|\*\*|<<|>>)?= "
 )  # a line of the user's that assigns one name
 _COLUMNS_KNOWN = sys.version_info >= (3, 11)  # code objects tell columns

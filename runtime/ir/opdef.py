@@ -7,7 +7,7 @@ handed.  A rule that an op does not have is an explicit None, never a missing ke
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from runtime.dataclass import dataclass
 from runtime.types import Type
@@ -40,6 +40,7 @@ class OpDef:
     precedence: of the printed expression, as in the Python grammar (0 loosest .. 20 atom).
     cupy: dotted CuPy path, "" when the same expression works on CuPy arrays, None when CuPy lacks it.
     scalar: lowering of one element for native printers by dtype kind, or None.
+    rules: `vjp` and `jvp`, of a row that brings its own; those of all others are loaded when first asked for.
     vjp: reverse rules by operand, `{position or keyword: rule}`, or None where there is no derivative.
         `rule(ct, result, *operands, **keywords)` gives the operand's cotangent; for an operand that is a
         list of arrays, a list.  It may broadcast against the operand: the caller sums and casts.  An
@@ -65,9 +66,19 @@ class OpDef:
     precedence: int = 20
     cupy: str | None = ""
     scalar: Callable[..., Any] | None = None
-    vjp: Any = None
-    jvp: Any = None
+    rules: tuple[Any, Any] | None = None
     batch: Callable[..., Any] | None = None
     domain: tuple[float, float] = (-2.0, 2.0)
     special: tuple[Any, ...] = ()
     ulp: int = 0
+    told: ClassVar[Callable[[str], tuple[Any, Any]]] = lambda _: (None, None)  # `rules` by name
+
+    @property
+    def vjp(self) -> Any:
+        """The reverse rules."""
+        return (self.rules or OpDef.told(self.name))[0]
+
+    @property
+    def jvp(self) -> Any:
+        """The forward rules."""
+        return (self.rules or OpDef.told(self.name))[1]

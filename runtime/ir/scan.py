@@ -10,8 +10,9 @@ import re
 from typing import NoReturn
 
 from runtime.errors import GraphError
+from runtime.pattern import pattern
 
-_TOKEN = re.compile(
+_TOKEN = pattern(
     r"""[ ]*(?:
       (?P<string>b?'(?:[^'\\]|\\.)*'|b?"(?:[^"\\]|\\.)*")
     | (?P<number>-?(?:0x[0-9a-f]+|(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|inf\b))

@@ -34,6 +34,7 @@ from runtime.ir.literal import RESERVED, LiteralReader, LiteralWriter
 from runtime.ir.names import give_names
 from runtime.ir.parts import Try
 from runtime.ir.scan import Scanner, parse_error
+from runtime.pattern import pattern
 
 REGION_LABELS = {
     "cond": ("true", "false"),
@@ -44,8 +45,8 @@ REGION_LABELS = {
 _INDENT = "    "
 _COMMENT_COLUMN = 56
 _FILE = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s:'"]+"""
-_LEGEND = re.compile(rf"# file (?P<label>{_FILE}) = (?P<path>.*)")
-_PLACE = re.compile(rf"(?P<file>{_FILE}):(?P<line>\d+)(?::(?P<col>\d+))?(?: in (?P<function>{_FILE}))?")
+_LEGEND = pattern(rf"# file (?P<label>{_FILE}) = (?P<path>.*)")
+_PLACE = pattern(rf"(?P<file>{_FILE}):(?P<line>\d+)(?::(?P<col>\d+))?(?: in (?P<function>{_FILE}))?")
 
 
 def region_labels(node: Node) -> tuple[str, ...]:

@@ -189,8 +189,7 @@ def derivative_row(function: Callable[..., Any], vjp: dict[Any, Any], jvp: dict[
         rule=any_value,
         run=function,
         captures=(function,),
-        vjp=vjp,
-        jvp=jvp,
+        rules=(vjp, jvp),
         cupy=None,
     )
 

@@ -1,15 +1,13 @@
-"""All derivative rules, by op name; the table puts them into its rows.
+"""All derivative rules, by op name; rows of the table look here when they are asked.
 
-In: the families' tables.  Out: `with_derivatives(row)`.  What always holds: an op has its rules in one
+In: the families' tables.  Out: `rules_of(name)`.  What always holds: an op has its rules in one
 family only, and an op without any keeps None, so a derivative through it is an error, not a zero.
 """
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
-from runtime.ir.opdef import OpDef
 from runtime.ops import (
     derivatives_arrays,
     derivatives_linalg,
@@ -30,7 +28,6 @@ VJP: dict[str, Any] = {name: rules for family in FAMILIES for name, rules in fam
 JVP: dict[str, Any] = {name: rules for family in FAMILIES for name, rules in family.JVP.items()}
 
 
-def with_derivatives(op: OpDef) -> OpDef:
-    """The row with its derivative rules, where it has any."""
-    vjp, jvp = VJP.get(op.name), JVP.get(op.name)
-    return op if vjp is None and jvp is None else dataclasses.replace(op, vjp=vjp, jvp=jvp)
+def rules_of(name: str) -> tuple[Any, Any]:
+    """The reverse and the forward rules of an op, None where it has none."""
+    return VJP.get(name), JVP.get(name)

@@ -64,17 +64,21 @@ def exact(rule: Rule) -> Rule:
     a call that matches no signature likewise, so any exception here means just that no type is known.
     A number of several kinds gives what any of them gives.
     """
+    if rule is any_value:
+        return rule
+    known: Callable[..., Type] | None = None
 
-    @functools.lru_cache(maxsize=KEPT)
-    def known(*operands: Type) -> Type:
+    def computed(*operands: Type) -> Type:
         try:
             return rule(*operands)
         except Exception:  # see above
             return OBJECT
 
-    @functools.wraps(rule)
     def total(*operands: Type, **keywords: Type) -> Type:
+        nonlocal known
         if not keywords and all(type(t) in _COMPLETE for t in operands):
+            if known is None:  # most rules are never asked
+                known = functools.lru_cache(maxsize=KEPT)(computed)
             return known(*operands)
         for k, t in enumerate(operands):
             if isinstance(t, NumberType):

@@ -8,10 +8,11 @@ callables and methods are unique; the table is complete when this module is impo
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from runtime.errors import GraphError
 from runtime.ir.opdef import OpDef
+from runtime.lazy import Lazy
 from runtime.ops import (
     create,
     indexing,
@@ -27,7 +28,11 @@ from runtime.ops import (
     strings,
     ufuncs,
 )
-from runtime.ops.derivatives import with_derivatives
+
+if TYPE_CHECKING:
+    from runtime.ops import derivatives
+else:
+    derivatives = Lazy("runtime.ops.derivatives")
 
 FAMILIES = (
     python,
@@ -52,7 +57,7 @@ def _collect() -> tuple[dict[str, OpDef], dict[Callable[..., Any], OpDef], dict[
     callables: dict[Callable[..., Any], OpDef] = {}
     methods: dict[str, OpDef] = {}
     for family in FAMILIES:
-        for op in map(with_derivatives, family.ROWS):
+        for op in family.ROWS:
             keys: list[tuple[dict[Any, OpDef], Any]] = [(ops, op.name)]
             keys += [(callables, fn) for fn in op.captures]
             keys += [(methods, op.method)] if op.method else []
@@ -64,6 +69,7 @@ def _collect() -> tuple[dict[str, OpDef], dict[Callable[..., Any], OpDef], dict[
 
 
 OPS, BY_CALLABLE, BY_METHOD = _collect()
+OpDef.told = lambda name: derivatives.rules_of(name)
 
 
 def row(name: str) -> OpDef:

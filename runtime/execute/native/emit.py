@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from runtime.dataclass import dataclass
 from runtime.execute.native.gang import Gang
 from runtime.execute.native.kinds import Unlowered
+from runtime.pattern import pattern
 
 TRUE, FALSE = "true", "false"
 BRIEFLY = '"briefly"'  # stands where a function begins that has little to gain from LLVM's passes
@@ -24,13 +24,13 @@ LIMIT = 200_000  # names, those of attempts that were rolled back included
 UNROLLED = 64  # lines of a loop of which LLVM does several trips in a row
 PLACES = 1_000_000  # the number of the first metadata about places
 PAIR = "<2 x float>"  # a complex64: no register class of its own, so assembly takes it as a double
-_KEPT = re.compile(r'call void asm sideeffect "", "x"\((?:\w+|<[^>]*>) (%[^)]*)\)')
-_FLOATS = re.compile(r"(%\S+) = f(?:add|sub|mul|div) (?:\w+|<[^>]*>) ([^\s,]+), ([^\s,]+)$")
+_KEPT = pattern(r'call void asm sideeffect "", "x"\((?:\w+|<[^>]*>) (%[^)]*)\)')
+_FLOATS = pattern(r"(%\S+) = f(?:add|sub|mul|div) (?:\w+|<[^>]*>) ([^\s,]+), ([^\s,]+)$")
 BARRIER = 'call void asm sideeffect "", "~{memory}"()'  # nothing moves across it
 APART = 'call void asm sideeffect "", ""()'  # keeps what is in a block from being done anyway
 FLAGS = 1 | 4 | 8 | 16  # invalid, division by zero, overflow, underflow
 OVERFLOWS = 8
-_TARGET = re.compile(r"label %(\w+)")
+_TARGET = pattern(r"label %(\w+)")
 
 
 @dataclass(eq=False)

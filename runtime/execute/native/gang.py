@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from runtime.execute.native.kinds import Unlowered
+from runtime.pattern import pattern
 
 PAIR = "<2 x float>"  # has no register class of its own, so assembly takes it as a double
 _TYPE, _WORD = r"(double|float|i\d+)", r"([^\s,()]+)"
@@ -21,17 +22,17 @@ _CASTS = "sitofp|uitofp|fptosi|fptoui|sext|zext|trunc|fpext|fptrunc|bitcast"
 _FLAGGED = ("fadd ", "fsub ", "fmul ", "fdiv ", "frem ", "fptrunc ", "fptosi ")
 _FLAGGED_CALLS = ("@llvm.sqrt.", "@llvm.fptosi.")
 _ORDERED = ("fcmp ol", "fcmp og")
-_NAME = re.compile(r"%[\w.]+")
-_SUFFIX = re.compile(r"\.([fi]\d+)(?=[.(])")
-_ARGUMENT = re.compile(rf"{_TYPE} {_WORD}")
-_PLAIN = re.compile(rf"({_BINARY}|[if]cmp \w+)(?: nuw| nsw)* {_TYPE} {_WORD}, {_WORD}")
-_CAST = re.compile(rf"({_CASTS}) {_TYPE} {_WORD} to {_TYPE}")
-_SINGLE = re.compile(rf"(fneg|freeze) {_TYPE} {_WORD}")
-_SELECT = re.compile(rf"select i1 {_WORD}, {_TYPE} {_WORD}, {_TYPE} {_WORD}")
-_CALL = re.compile(rf"call ({_TYPE}|\{{ {_TYPE}, i1 \}}) (@llvm\.[\w.]+)\((.*)\)")
-_PICKED = re.compile(rf"extractvalue \{{ {_TYPE}, i1 \}} {_WORD}, (\d)")
-_OPAQUE = re.compile(rf'call {_TYPE} asm "", "=x,0"\({_TYPE} {_WORD}\)')
-_KEPT = re.compile(rf'call void asm sideeffect "", "x"\({_TYPE} {_WORD}\)(.*)')
+_NAME = pattern(r"%[\w.]+")
+_SUFFIX = pattern(r"\.([fi]\d+)(?=[.(])")
+_ARGUMENT = pattern(rf"{_TYPE} {_WORD}")
+_PLAIN = pattern(rf"({_BINARY}|[if]cmp \w+)(?: nuw| nsw)* {_TYPE} {_WORD}, {_WORD}")
+_CAST = pattern(rf"({_CASTS}) {_TYPE} {_WORD} to {_TYPE}")
+_SINGLE = pattern(rf"(fneg|freeze) {_TYPE} {_WORD}")
+_SELECT = pattern(rf"select i1 {_WORD}, {_TYPE} {_WORD}, {_TYPE} {_WORD}")
+_CALL = pattern(rf"call ({_TYPE}|\{{ {_TYPE}, i1 \}}) (@llvm\.[\w.]+)\((.*)\)")
+_PICKED = pattern(rf"extractvalue \{{ {_TYPE}, i1 \}} {_WORD}, (\d)")
+_OPAQUE = pattern(rf'call {_TYPE} asm "", "=x,0"\({_TYPE} {_WORD}\)')
+_KEPT = pattern(rf'call void asm sideeffect "", "x"\({_TYPE} {_WORD}\)(.*)')
 
 Operands = list[tuple[str, str]]  # the type of each, and its text
 Build = Callable[[Sequence[str]], str]

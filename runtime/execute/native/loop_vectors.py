@@ -17,33 +17,34 @@ import re
 
 from runtime.execute.native.emit import Block, Emitter, Phi, needed
 from runtime.execute.native.lines import vector_bytes
+from runtime.pattern import pattern
 
 MAX_LINES = 120
 MAX_MEETINGS = 8  # pairs of places that are compared when the loop begins
 SIZES = {"double": 8, "float": 4, "i64": 8, "i32": 4, "i16": 2, "i8": 1, "i1": 1}
-_LINE = re.compile(r"(%\S+) = (.*)")
-_TWO = re.compile(
+_LINE = pattern(r"(%\S+) = (.*)")
+_TWO = pattern(
     r"(f(?:add|sub|mul|div)|(?:add|sub|mul|shl)(?: n[us]w)*|and|or|xor|[al]shr|[fi]cmp \w+)"
     r" (\w+) (\S+), (\S+)$"
 )
-_CAST = re.compile(r"(sitofp|uitofp|fpext|fptrunc|sext|zext|trunc) (\w+) (\S+) to (\w+)$")
-_SELECT = re.compile(r"select i1 (\S+), (\w+) (\S+), (\w+) (\S+)$")
-_FNEG = re.compile(r"(fneg) (\w+) (\S+)$")
-_CALL = re.compile(r"call (\w+) @llvm\.(fabs|sqrt|floor|ceil|trunc|roundeven|rint|copysign)\.\w+\((.*)\)$")
-_OVERFLOW = re.compile(r"call \{ \w+, i1 \} @llvm\.([su]\w+\.with\.overflow)\.(\w+)\(\w+ (\S+), \w+ (\S+)\)$")
-_PART = re.compile(r"extractvalue \{ (\w+), i1 \} (\S+), ([01])$")
-_OPAQUE = re.compile(r'call (\w+) asm "", "=x,0"\(\w+ (\S+)\)$')
-_KEEP = re.compile(r'call void asm sideeffect "", "x"\((\w+) ([^)]+)\) (.*)$')
-_GEP = re.compile(r"getelementptr (\w+), ptr (\S+), i64 (\S+)$")
-_LOAD = re.compile(r"load (\w+), ptr (\S+), align 1(.*)$")
-_STORE = re.compile(r"store (\w+) (\S+), ptr (\S+), align 1(.*)$")
-_TEST = re.compile(r"(%\S+) = icmp ([su]lt) i64 (%\S+), (\S+)$")
+_CAST = pattern(r"(sitofp|uitofp|fpext|fptrunc|sext|zext|trunc) (\w+) (\S+) to (\w+)$")
+_SELECT = pattern(r"select i1 (\S+), (\w+) (\S+), (\w+) (\S+)$")
+_FNEG = pattern(r"(fneg) (\w+) (\S+)$")
+_CALL = pattern(r"call (\w+) @llvm\.(fabs|sqrt|floor|ceil|trunc|roundeven|rint|copysign)\.\w+\((.*)\)$")
+_OVERFLOW = pattern(r"call \{ \w+, i1 \} @llvm\.([su]\w+\.with\.overflow)\.(\w+)\(\w+ (\S+), \w+ (\S+)\)$")
+_PART = pattern(r"extractvalue \{ (\w+), i1 \} (\S+), ([01])$")
+_OPAQUE = pattern(r'call (\w+) asm "", "=x,0"\(\w+ (\S+)\)$')
+_KEEP = pattern(r'call void asm sideeffect "", "x"\((\w+) ([^)]+)\) (.*)$')
+_GEP = pattern(r"getelementptr (\w+), ptr (\S+), i64 (\S+)$")
+_LOAD = pattern(r"load (\w+), ptr (\S+), align 1(.*)$")
+_STORE = pattern(r"store (\w+) (\S+), ptr (\S+), align 1(.*)$")
+_TEST = pattern(r"(%\S+) = icmp ([su]lt) i64 (%\S+), (\S+)$")
 
 
-_NAMES = re.compile(r"%[\w.]+")
-_MOVED = re.compile(r"(add|sub)(?: n[us]w)* i64 (\S+), (\S+)$")
-_GROWS = re.compile(r"(%\S+) = (add|or)(?: n[us]w)* (i\w+) (\S+), (\S+)$")
-_SLOW = re.compile(
+_NAMES = pattern(r"%[\w.]+")
+_MOVED = pattern(r"(add|sub)(?: n[us]w)* i64 (\S+), (\S+)$")
+_GROWS = pattern(r"(%\S+) = (add|or)(?: n[us]w)* (i\w+) (\S+), (\S+)$")
+_SLOW = pattern(
     r"f(?:add|sub|mul|div|ptrunc)\b|call|frem|udiv|sdiv|urem|srem"
 )  # not done where it may not count
 

@@ -34,7 +34,7 @@ _STALE = 3600.0  # seconds after which an unfinished file is somebody's that has
 
 
 @functools.cache
-def sha256() -> Callable[[bytes], Any]:
+def _hasher() -> Callable[[bytes], Any]:
     """The function, of Python's own module where there is one: `hashlib` loads a library for cryptography."""
     for module in ("_sha2", "_sha256"):
         with contextlib.suppress(ImportError):
@@ -58,7 +58,8 @@ def compiler_version() -> str:
 def name_of(text: str) -> str:
     """The name under which the object code of this text is stored."""
     whole = b"\0".join([FORMAT, circumstances().encode(), text.encode()])
-    return sha256()(whole).hexdigest()[:40]
+    found: str = _hasher()(whole).hexdigest()
+    return found[:40]
 
 
 def folder() -> str:
@@ -164,4 +165,5 @@ def _unpacked(content: bytes, name: str) -> bytes | None:
 
 
 def _checksum(data: bytes, name: str) -> bytes:
-    return sha256()(name.encode() + data).digest()
+    found: bytes = _hasher()(name.encode() + data).digest()
+    return found

@@ -17,15 +17,16 @@ from runtime import threads
 from runtime.execute.native import pool, pool_ir
 from runtime.execute.native.emit import FALSE, TRUE, Block, Emitter
 from runtime.execute.native.state import State
+from runtime.pattern import pattern
 
-_NAME = re.compile(r"%[A-Za-z_][\w.]*")
-_SET = re.compile(r"\s*(%[\w.]+) = (.*)", re.DOTALL)
+_NAME = pattern(r"%[A-Za-z_][\w.]*")
+_SET = pattern(r"\s*(%[\w.]+) = (.*)", re.DOTALL)
 _CASTS = "zext|sext|trunc|fpext|fptrunc|sitofp|uitofp|fptosi|fptoui|bitcast|ptrtoint"
-_CAST = re.compile(rf"(?:{_CASTS})\b.* to (.*)")
+_CAST = pattern(rf"(?:{_CASTS})\b.* to (.*)")
 _FLAGS = {"nsw", "nuw", "exact", "nneg", "disjoint", "samesign", "atomic", "volatile"}
 _POINTERS = {"getelementptr", "alloca", "inttoptr"}
 _HIDDEN = {"%out", "%owned"}  # what Python's objects are kept in
-_PYTHON = re.compile(r"@(Py|autograph_Py|breathe)")  # what needs Python's lock
+_PYTHON = pattern(r"@(Py|autograph_Py|breathe)")  # what needs Python's lock
 Body = Callable[[str, str], None]
 
 
