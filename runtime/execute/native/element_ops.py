@@ -10,10 +10,9 @@ from collections.abc import Callable
 
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.floats import ORDERED
-from runtime.execute.native.host import flags
+from runtime.execute.native.host import flags, vector_bytes
 from runtime.execute.native.integers import compare_ints
 from runtime.execute.native.kinds import Scalar, Unlowered
-from runtime.execute.native.lines import vector_bytes
 from runtime.execute.native.values import Num
 
 Lowered = Callable[..., str]
@@ -99,8 +98,15 @@ def _opaque(e: Emitter, kind: Scalar, x: str) -> str:
     """A divisor; kept from LLVM, which divides by either of two constants itself, without flags."""
     if not e.reports or not x.startswith("%") or 1 < e.lanes < 128 // kind.bits:
         return x
-    t, place = e.wide(kind.llvm), "v" if vector_bytes() == 64 else "x"
-    return e.op(f'call {t} asm "", "={place},0"({t} {x})')
+    return _hidden(e, kind, x)
+
+
+def _hidden(e: Emitter, kind: Scalar, x: str) -> str:
+    """Floats of which LLVM does not know where they come from."""
+    size, place = min(e.lanes, vector_bytes() * 8 // kind.bits), "v" if vector_bytes() == 64 else "x"
+    t = kind.llvm if size == 1 else f"<{size} x {kind.llvm}>"
+    parts = e.pieces(kind.llvm, x, size)
+    return e.together(kind.llvm, [e.op(f'call {t} asm "", "={place},0"({t} {part})') for part in parts])
 
 
 def _plain(e: Emitter, instruction: str, kind: Scalar) -> Lowered:
@@ -271,8 +277,7 @@ def _float_unary(e: Emitter, name: str, kind: Scalar) -> Lowered | None:
 
 def _root(e: Emitter, x: Num) -> str:
     """The square root; kept from LLVM, which would compare x itself with zero and lose the flag."""
-    t, place = e.wide(x.llvm), "v" if vector_bytes() == 64 else "x"
-    return e.op(f'call {t} asm "", "={place},0"({t} {intrinsic(e, "sqrt", x)})')
+    return _hidden(e, x.scalar, intrinsic(e, "sqrt", x))
 
 
 def powered(e: Emitter, kind: Scalar, exponent: int) -> Lowered:
@@ -395,24 +400,15 @@ def _truncated(e: Emitter, source: Scalar, x: str, kind: Scalar) -> str:
 def _by_groups(e: Emitter, source: Scalar, x: str, group: int, long: bool = False) -> str:
     """The integer parts of floats in 32 or 64 bits, a register full of floats at once."""
     function = f"llvm.x86.avx.cvtt.{'pd2dq' if source.bits == 64 else 'ps2dq'}.256"
-    wide, held, found = e.wide(source.llvm), f"<{group} x {source.llvm}>", []
-    for first in range(0, e.lanes, group):
-        mask = ", ".join(f"i32 {first + k}" for k in range(group))
-        part = e.op(f"shufflevector {wide} {x}, {wide} poison, <{group} x i32> <{mask}>")
+    held, found = f"<{group} x {source.llvm}>", []
+    for part in e.pieces(source.llvm, x, group):
         if long:
             function = f"llvm.x86.avx512.mask.cvtt{'pd' if source.bits == 64 else 'ps'}2qq.256"
             more = (("<4 x i64>", "zeroinitializer"), ("i8", "-1"))
             found.append(e.call("<4 x i64>", function, (held, part), *more))
         else:
             found.append(e.call(f"<{group} x i32>", function, (held, part)))
-    unit = "i64" if long else "i32"
-    while len(found) > 1:
-        mask = ", ".join(f"i32 {k}" for k in range(2 * group))
-        pairs = zip(found[::2], found[1::2], strict=True)
-        t = f"<{group} x {unit}>"
-        found = [e.op(f"shufflevector {t} {a}, {t} {b}, <{2 * group} x i32> <{mask}>") for a, b in pairs]
-        group *= 2
-    return found[0]
+    return e.together("i64" if long else "i32", found)
 
 
 __all__ = ["clipped", "converted", "lowered", "powered", "truth"]

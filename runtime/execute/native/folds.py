@@ -13,8 +13,9 @@ from collections.abc import Callable
 import numpy as np
 
 from runtime.execute.native.arrays import memory, minus
+from runtime.execute.native.host import vector_bytes
 from runtime.execute.native.kinds import Scalar, Unlowered
-from runtime.execute.native.lines import TILE, counted, vector_bytes
+from runtime.execute.native.lines import TILE, counted
 from runtime.execute.native.state import State
 from runtime.execute.native.ufunc_loops import caller, inner_loop
 

@@ -38,3 +38,12 @@ def identity() -> str:
     said = description()
     kind = [said.get(name, "") for name in ("vendor_id", "cpu family", "model", "model name", "stepping")]
     return " ".join([platform.machine(), *kind, *sorted(flags())])
+
+
+@functools.cache
+def vector_bytes() -> int:
+    """How many bytes this processor works on at once."""
+    have = flags()
+    if {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= have:
+        return 64
+    return 32 if "avx2" in have else 16

@@ -15,37 +15,29 @@ from typing import Any
 
 import numpy as np
 
-from runtime.execute.native import host
 from runtime.execute.native.arrays import create, load, memory, minus, plus, times
 from runtime.execute.native.emit import Emitter
+from runtime.execute.native.host import vector_bytes
 from runtime.execute.native.kinds import Scalar, Unlowered
 from runtime.execute.native.shares import own_memory, share
 from runtime.execute.native.state import State
 from runtime.execute.native.turns import stretches
 from runtime.execute.native.ufunc_loops import call_loop
 from runtime.execute.native.values import Arr, Lazy, Num, Part, one
+from runtime.execute.native.vector_math import Element, settled
 
 LONG = 64  # elements of a line from which on it is worth beginning where vectors lie well
 TILE = 512  # elements that a ufunc's own loop works on at once
 ON_STACK = 1 << 14  # bytes of a row that may lie on the stack
 STACK = 1 << 18  # and of all rows and tiles together
 INSTRUCTION, BYTE = 0.3, 0.015  # nanoseconds of a vector's instruction, and for what is read or written
+DEAR = 20  # instructions per element from which on two vectors are worked on side by side
 GUESS = 64  # elements along an axis whose size is not known
-Element = Callable[[Sequence[str]], Num]
 Put = Callable[[list[str], Num], None]
 
 
 class Scattered(Exception):
     """Some instruction works on single elements only."""
-
-
-@functools.cache
-def vector_bytes() -> int:
-    """How many bytes this processor works on at once."""
-    have = host.flags()
-    if {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= have:
-        return 64
-    return 32 if "avx2" in have else 16
 
 
 # ------------------------------------------------------------------------------------------- elements
@@ -283,7 +275,10 @@ def line(
     are prepared.  first: how many elements come before the first whole vector.  even: there is no rest.
     """
     e, rank = state.e, len(outer) + 1
-    element = spread(value, rank)
+    element = settled(e, value.kind, spread(value, rank))
+    if lanes > 1 and pays_twice(value, size):
+        lanes *= 2
+        even = even and size.isdigit() and int(size) % lanes == 0
     if not ready:
         for part in value.parts:
             if part.row:
@@ -316,6 +311,15 @@ def line(
         some(start, size, False)
     else:
         counted(e, start, size, TILE, tile)
+
+
+def pays_twice(value: Lazy, size: str) -> bool:
+    """Whether to work on two vectors side by side: where an element takes so long that the processor does not
+    get to the next one in time, and all is read as it lies."""
+    if value.cost < DEAR or (size.isdigit() and int(size) < LONG):
+        return False
+    ends = [(a.dims[-1], a.strides[-1], str(a.dtype.itemsize)) for a in value.leaves if a.dims]
+    return all(n == "1" or step == size for n, step, size in ends)
 
 
 def width(value: Lazy, *others: np.dtype[Any]) -> int:
@@ -444,6 +448,17 @@ class Kept:
         return found
 
 
+def computed(e: Emitter, source: Lazy, outer: Sequence[str], start: str, stop: str, to: Arr) -> None:
+    """Compute the elements of a line from start to stop, into memory that is no array's."""
+    element = settled(e, source.kind, source.element)
+
+    def body(k: str) -> None:
+        value = element([*outer, k])
+        untagged(e, lambda: put_at(e, to, [k], value))
+
+    in_stretches(e, source, start, stop, body, width(source) << pays_twice(source, ""))
+
+
 def inner_indices(value: Lazy, outer: Sequence[str]) -> list[str]:
     """The indices of all axes but the last of a lazy array, out of those of the array it is broadcast to."""
     count = len(value.dims) - 1
@@ -472,11 +487,7 @@ class KeptTile:
         e, made = state.e, self.room.array(state.e, start)
         own = inner_indices(self.source, outer)
 
-        def body(k: str) -> None:
-            value = self.source.element([*own, k])
-            untagged(e, lambda: put_at(e, made, [k], value))
-
-        in_stretches(e, self.source, start, stop, body)
+        computed(e, self.source, own, start, stop, made)
         self.made = made
 
     def place(self, e: Emitter, start: str) -> str:
@@ -566,11 +577,7 @@ class Looped:
             # of an array with one element, too, NumPy gives the size: a step of 0 says that it is a number
             return room.at, str(room.kind.dtype.itemsize) if self.row and x.dims else "0"
 
-        def body(i: str) -> None:
-            value = x.element([*own, i])
-            untagged(e, lambda: put_at(e, row, [i], value))
-
-        in_stretches(e, x, start, stop, body)
+        computed(e, x, own, start, stop, row)
         return room.at, str(room.kind.dtype.itemsize)
 
     def place(self, e: Emitter, start: str) -> str:

@@ -16,7 +16,7 @@ import dataclasses
 import re
 
 from runtime.execute.native.emit import Block, Emitter, Phi, needed
-from runtime.execute.native.lines import vector_bytes
+from runtime.execute.native.host import vector_bytes
 from runtime.pattern import pattern
 
 MAX_LINES = 120

@@ -12,7 +12,8 @@ import dataclasses
 from collections.abc import Callable, Sequence
 
 from runtime.execute.native.emit import Emitter
-from runtime.execute.native.lines import counted, vector_bytes
+from runtime.execute.native.host import vector_bytes
+from runtime.execute.native.lines import counted
 
 MANY = 12  # rows of a block at most
 ACROSS = 4  # vectors of a block's row at most

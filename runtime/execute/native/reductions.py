@@ -36,16 +36,15 @@ from runtime.execute.native.lines import (
     Room,
     about,
     begin,
+    computed,
     counted,
     duration,
-    in_stretches,
     inner_indices,
     line,
     located,
     put_at,
     row_parts,
     spread,
-    untagged,
     width,
 )
 from runtime.execute.native.shares import share
@@ -304,11 +303,7 @@ class Reduced:
             if not part.row:
                 part.prepare(state, own, start, stop)
 
-        def body(k: str) -> None:
-            value = source.element([*own, k])
-            untagged(e, lambda: put_at(e, row, [k], value))
-
-        in_stretches(e, source, start, stop, body)
+        computed(e, source, own, start, stop, row)
         return room.at
 
 

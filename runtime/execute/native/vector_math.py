@@ -22,6 +22,9 @@ from runtime.execute.native.emit import Emitter
 from runtime.execute.native.kinds import Scalar, literal
 from runtime.execute.native.state import State
 from runtime.execute.native.ufunc_loops import call_on_lanes, inner_loop
+from runtime.execute.native.values import Num, one
+
+Element = Callable[[Sequence[str]], Num]
 
 # Near-minimax polynomials, fitted at Chebyshev points in 60 digits.
 EXP = {  # (exp(r) - 1 - r) / r**2 for |r| <= log(2) / 2
@@ -32,6 +35,12 @@ EXP = {  # (exp(r) - 1 - r) / r**2 for |r| <= log(2) / 2
     ),
     32: (0.5, 0.16666576966989775, 0.041666554617204574, 0.008363179052722578, 0.0013926183587713494),
 }  # fmt: skip
+# the same for |r| <= log(2) / 16, and 2**(j / 8), for processors that look eight numbers up at once
+EXP_EIGHTHS = (
+    0.5000000000000051, 0.16666666666666724, 0.0416666666175068, 0.008333333327871156, 0.0013889587247893672,
+    0.0001984204579240919,
+)  # fmt: skip
+EIGHTHS = tuple(2 ** (j / 8) for j in range(8))
 SIN = {  # (sin(x) / x - 1) / z at z = x**2, for |x| <= pi / 4
     64: (
         -0.16666666666666666, 0.008333333333330943, -0.0001984126983674956, 2.755731609787775e-06,
@@ -163,6 +172,18 @@ class Lanes:
             r = self.fma(r, x, self.c(k))
         return r
 
+    def halves(self, x: str, square: str, coefficients: Sequence[float]) -> str:
+        """The same in half the time, from even and odd powers."""
+        even, odd = (self.poly(square, coefficients[k::2]) for k in (0, 1))
+        return self.fma(odd, x, even)
+
+    def quiet(self, how: str, a: str, b: str) -> str:
+        """A comparison that raises no flag for NaN."""
+        function = f"llvm.experimental.constrained.fcmp.{self.suffix}"
+        self.e.declare(f"declare {self.mask} @{function}({self.type}, {self.type}, metadata, metadata)")
+        told = f'metadata !"{how}", metadata !"fpexcept.ignore"'
+        return self.e.op(f"call {self.mask} @{function}({self.type} {a}, {self.type} {b}, {told})")
+
     def nearest(self, x: str, factor: float) -> tuple[str, str]:
         """`x * factor` as a whole number: as a float, and as an integer."""
         magic = self.c(MAGIC[self.bits])
@@ -176,15 +197,25 @@ class Lanes:
             self.i("shl", self.i("add", k, self.ci(BIAS[self.bits])), self.ci(MANTISSA[self.bits]))
         )
 
-    def scaled(self, p: str, k: str, ki: str) -> str:
-        """`p * 2**k`, rounded once; k as a float and as an integer."""
-        if self.e.lanes * self.bits == 512 and "avx512f" in host.flags():
+    def scales(self) -> bool:
+        """Whether the processor multiplies by powers of two itself, whatever comes of it."""
+        return self.e.lanes * self.bits % 512 == 0 and "avx512f" in host.flags()
+
+    def scaled(self, p: str, k: str, ki: str = "") -> str:
+        """`p * 2**k`, rounded once; k as a float, whose floor the processor takes, and as an integer."""
+        if self.scales():
             short, mask = ("pd", "i8") if self.bits == 64 else ("ps", "i16")
-            t = self.type
-            args = ((t, p), (t, k), (t, "undef"), (mask, "-1"), ("i32", "4"))
-            return self.e.call(t, f"llvm.x86.avx512.mask.scalef.{short}.512", *args)
+            e, t = self.e, f"<{512 // self.bits} x {self.scalar}>"
+            pairs = zip(self.registers(p), self.registers(k), strict=True)
+            name, more = f"llvm.x86.avx512.mask.scalef.{short}.512", ((mask, "-1"), ("i32", "4"))
+            found = [e.call(t, name, (t, a), (t, b), (t, "undef"), *more) for a, b in pairs]
+            return e.together(self.scalar, found)
         half = self.i("ashr", ki, self.ci(1))
         return self.mul(self.mul(p, self.power_of_two(half)), self.power_of_two(self.i("sub", ki, half)))
+
+    def registers(self, x: str) -> list[str]:
+        """Floats in registers of 512 bits."""
+        return self.e.pieces(self.scalar, x, 512 // self.bits)
 
     def beyond(self, x: str, limit: float) -> str:
         """Whether the size of x is greater than the limit, or x is NaN."""
@@ -196,13 +227,6 @@ class Lanes:
         if self.e.lanes == 1:
             return test
         return self.e.call("i1", f"llvm.vector.reduce.or.v{self.e.lanes}i1", (self.mask, test))
-
-    def above(self, x: str, limit: float) -> str:
-        """Whether x is greater than the limit, or NaN."""
-        pattern = self.pattern(x)
-        high = self.itest("sgt", pattern, self.ci(bit_pattern(limit, self.bits)))
-        nan = self.itest("ugt", pattern, self.ci(bit_pattern(float("-inf"), self.bits)))
-        return self.e.op(f"or {self.mask} {high}, {nan}")
 
     def unusual(self, x: str) -> str:
         """Whether x is anything but a positive, normal, finite number."""
@@ -217,26 +241,47 @@ def _reduced_exp(v: Lanes, x: str) -> tuple[str, str, str]:
     k, ki = v.nearest(x, LOG2_E[0])
     high, low = LN2[v.bits]
     r = v.fma(k, v.c(-low), v.fma(k, v.c(-high), x))
-    return v.fma(v.mul(r, r), v.poly(r, EXP[v.bits]), r), k, ki
+    square = v.mul(r, r)
+    return v.fma(square, v.halves(r, square, EXP[v.bits]), r), k, ki
 
 
 def exp(v: Lanes, x: str) -> str:
     """exp(x) for x <= EXP_LIMIT; what is far below gives 0.
 
-    Processors take long over results that are too small, so those are not computed; their flag is noted.
+    Processors may take long over products that are too small: those are not computed, their flag is noted.
     """
-    e = v.e
-    far = v.test("olt", x, v.c(-EXP_LIMIT[v.bits] - 1))
-    noted, going = e.block("tiny"), e.block("going")
-    e.branch(v.any(far), noted, going)
-    e.start(noted)
-    with e.scope():
+    e, least = v.e, v.c(-EXP_LIMIT[v.bits] - 1)
+    far = v.test("olt", x, least)
+    if v.scales():
+        x = v.where(far, least, x)
+        if v.bits == 64:
+            return _exp_by_eighths(v, x)
+        p, k, ki = _reduced_exp(v, x)
+        return v.scaled(v.add(p, v.c(1.0)), k, ki)
+    if e.reports:
+        flag = e.op(f"select i1 {v.any(far)}, i32 {UNDERFLOW}, i32 0")
         before = e.effect("load i32, ptr %raised")
-        e.line(f"store i32 {e.effect(f'or i32 {before}, {UNDERFLOW}')}, ptr %raised")
-        e.jump(going)
-    e.start(going)
+        e.line(f"store i32 {e.effect(f'or i32 {before}, {flag}')}, ptr %raised")
     p, k, ki = _reduced_exp(v, v.where(far, v.c(0.0), x))
     return v.where(far, v.c(0.0), v.scaled(v.add(p, v.c(1.0)), k, ki))
+
+
+def _exp_by_eighths(v: Lanes, x: str) -> str:
+    """exp(x) = 2**k exp(r), where k is a multiple of 1/8; its last bits say which power it is."""
+    e, magic = v.e, v.c(MAGIC[64] / 8)
+    t = v.fma(x, v.c(LOG2_E[0]), magic)
+    k = v.sub(t, magic)
+    high, low = LN2[64]
+    r = v.fma(k, v.c(-low), v.fma(k, v.c(-high), x))
+    square, eight = v.mul(r, r), "<8 x double>"
+    p = v.fma(square, v.halves(r, square, EXP_EIGHTHS), r)
+    table = f"<{', '.join(f'double {literal(y, v.scalar)}' for y in EIGHTHS)}>"
+    found = []
+    for part in v.registers(t):
+        index = e.op(f"bitcast {eight} {part} to <8 x i64>")
+        found.append(e.call(eight, "llvm.x86.avx512.permvar.df.512", (eight, table), ("<8 x i64>", index)))
+    power = e.together(v.scalar, found)
+    return v.scaled(v.fma(power, p, power), k)
 
 
 def exp2(v: Lanes, x: str) -> str:
@@ -286,7 +331,7 @@ def _log_plus(v: Lanes, x: str, extra: str) -> str:
         t = v.div(f, v.add(v.c(2.0), f))
         z = v.mul(t, t)
         half = v.mul(v.mul(f, f), v.c(0.5))
-        inner = v.add(half, v.mul(z, v.poly(z, LOG[64])))
+        inner = v.add(half, v.mul(z, v.halves(z, v.mul(z, z), LOG[64])))
         small = v.fma(t, inner, v.fma(k, v.c(low), extra))
         return v.fma(k, v.c(high), v.neg(v.sub(v.sub(half, small), f)))
     z = v.mul(f, f)
@@ -418,7 +463,7 @@ def _nan(v: Lanes, x: str) -> str:
 
 Function = Callable[[Lanes, str], str]
 FUNCTIONS: dict[str, tuple[Function, Function]] = {  # name: (the function, where it is not good)
-    "exp": (exp, lambda v, x: v.above(x, EXP_LIMIT[v.bits])),
+    "exp": (exp, lambda v, x: v.quiet("ugt", x, v.c(EXP_LIMIT[v.bits]))),
     "exp2": (exp2, _outside(EXP2_LIMIT)),
     "expm1": (expm1, _outside(EXPM1_LIMIT)),
     "log": (log, _no_logarithm),
@@ -444,10 +489,12 @@ def known(name: str, kind: Scalar) -> bool:
 
 def compute(state: State, name: str, kind: Scalar, x: str) -> str:
     """The function's value for the lanes of x."""
-    if name not in state.often:
-        return _written_out(state, name, kind, x)
     e = state.e
-    t, called = e.wide(kind.llvm), f"{name}_{e.lanes}x{kind.llvm}"
+    often, t, called = name in state.often, e.wide(kind.llvm), f"{name}_{e.lanes}x{kind.llvm}"
+    if e.quick is not None and not often:
+        return _quickly(e, name, kind, x)
+    if not often and not e.again and called not in e.helpers:
+        return _written_out(state, name, kind, x)
     if called not in e.helpers:
         inner = Emitter(e.watch)
         inner.reports, inner.lanes = e.reports, e.lanes
@@ -457,6 +504,44 @@ def compute(state: State, name: str, kind: Scalar, x: str) -> str:
         e.helpers[called] = f"{head} {{\n{inner.body()}\n}}"
     e.outside = True  # it may call NumPy's loop
     return e.op(f"call {t} @{called}({t} {x}, ptr %raised)")
+
+
+def _quickly(e: Emitter, name: str, kind: Scalar, x: str) -> str:
+    """The function's value where the lanes' operands are of the usual kind; whether they are not is noted."""
+    assert e.quick is not None
+    function, unusual = FUNCTIONS[name]
+    v = Lanes(e, kind)
+    test = unusual(v, x)
+    e.quick = test if not e.quick else e.op(f"or {v.mask} {e.quick}, {test}")
+    return function(v, v.where(test, v.c(1.0), x))
+
+
+def settled(e: Emitter, kind: Scalar, element: Element) -> Element:
+    """The same function of the indices, in whose code no way parts but at its end: where some lane had an
+    operand for which a mathematical function is not good, all is computed once more, step by step."""
+
+    def found(indices: Sequence[str]) -> Num:
+        if e.quick is not None or e.again or e.mask or e.lanes == 1:
+            return element(indices)
+        known, e.quick = dict(e.memo), ""
+        try:
+            usual = element(indices)
+            unusual = e.quick
+        finally:
+            e.quick = None
+        if not unusual:
+            return usual
+        e.memo = known
+        any_lane = e.call("i1", f"llvm.vector.reduce.or.v{e.lanes}i1", (e.wide("i1"), unusual))
+        with e.seldom(any_lane) as (before, following):
+            e.again = True
+            value = element(indices)
+            e.again = False
+            phi = e.phi(following, e.wide(kind.llvm))
+            phi.ways = [(usual.text, before.label), (value.text, e.here.label)]
+        return one(kind, phi.name)
+
+    return found
 
 
 def _written_out(state: State, name: str, kind: Scalar, x: str) -> str:
