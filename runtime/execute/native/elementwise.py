@@ -26,6 +26,7 @@ from runtime.execute.native.lines import (
     TILE,
     Scattered,
     about,
+    before_whole,
     begin,
     counted,
     duration,
@@ -33,6 +34,7 @@ from runtime.execute.native.lines import (
     inner_indices,
     kept,
     line,
+    located,
     looped,
     merged_parts,
     put_at,
@@ -49,6 +51,7 @@ from runtime.execute.native.values import UNKNOWN, Arr, Lazy, Num, Val, one
 CLIP: np.ufunc = getattr(np, "_core" if hasattr(np, "_core") else "core").umath.clip
 POWERS = {2: "square", 0.5: "sqrt", 1: "positive", -1: "reciprocal"}  # what `**` does for floats
 MAX_POWER = 64  # of integers, by multiplying
+LARGE = 1 << 13  # elements of a line from which on it pays to store whole lines of the cache
 KEEP_FROM = 3  # instructions per element from which on a line is kept rather than computed twice
 
 
@@ -224,8 +227,12 @@ def apply(state: State, ufunc: np.ufunc, args: Sequence[Val]) -> Lazy:
     kinds = loop_kinds(ufunc, *map(kind_of, args))
     parts = [as_lazy(e, x, kind) for x, kind in zip(args, kinds, strict=False)]
     name, kind, out = ufunc.__name__, kinds[0], kinds[-1]
-    if len(parts) == 1 and vector_math.known(name, kind) and kind == out:
-        return combined(state, parts, out, lambda x: vector_math.compute(state, name, kind, x.text), 20)
+    if vector_math.known(name, kind) and all(k == kind for k in kinds):
+
+        def compute(*xs: Num) -> str:
+            return vector_math.compute(state, name, kind, *(x.text for x in xs))
+
+        return combined(state, parts, out, compute, vector_math.DEAR)
     if all(k == kind for k in kinds[:-1]):
         lowered = element_ops.lowered(e, name, kind, out, len(parts))
         if lowered is not None:
@@ -476,12 +483,17 @@ def along(state: State, target: Arr, value: Lazy, outer: list[str], size: str) -
             part.prepare(state, outer, "0", size)
 
     even = size.isdigit() and int(size) % width(value, target.dtype) == 0
+    large = size.isdigit() and int(size) >= LARGE and value.cost < vector_math.DEAR and not value.parts
 
     def some(first: str, last: str) -> None:
         for part in value.parts:
             if not part.row:
                 part.reserve(state)
-        stored_line(state, target, value, outer, last, first, bool(rows), even)
+        before, unit = "", target.strides[-1] == str(target.dtype.itemsize)
+        if large and unit:  # a vector that lies across two lines of the cache is stored in twice the time
+            lanes, at = width(value, target.dtype), located(state.e, target, [*outer, first])
+            before = before_whole(state.e, at, lanes, target.dtype.itemsize, size)
+        stored_line(state, target, value, outer, last, first, bool(rows), even and not before, before)
 
     each = duration(value, target.dtype) / max(about(target.dims[-1:]), 1)
     shares.share(state, "0", size, some, cost=each, grain=TILE)
@@ -517,9 +529,9 @@ def across(state: State, target: Arr, value: Lazy) -> None:
 
 def stored_line(
     state: State, target: Arr, value: Lazy, outer: list[str], stop: str, start: str = "0",
-    ready: bool = False, even: bool = False,
+    ready: bool = False, even: bool = False, before: str = "",
 ) -> None:  # fmt: skip
-    """Store one line, or a part of it.  even: it fills whole vectors."""
+    """Store one line, or a part of it.  even: it fills whole vectors.  before: elements in front of them."""
     unit = target.strides[-1] == str(target.dtype.itemsize)
     lanes = width(value, target.dtype) if stop != "1" else 1
 
@@ -527,7 +539,10 @@ def stored_line(
         put_at(state.e, target, indices, x)
 
     to = target if unit and value.kind == target.element else None
-    line(state, value, outer, stop, put, lanes, start=start, ready=ready, masked=unit, even=even, to=to)
+    line(
+        state, value, outer, stop, put, lanes,
+        start=start, ready=ready, masked=unit, even=even, to=to, first=before,
+    )  # fmt: skip
 
 
 __all__ = ["inner_indices", "worth_keeping"]

@@ -24,14 +24,13 @@ from runtime.execute.native.state import State
 from runtime.execute.native.turns import stretches
 from runtime.execute.native.ufunc_loops import call_loop
 from runtime.execute.native.values import Arr, Lazy, Num, Part, one
-from runtime.execute.native.vector_math import Element, settled
+from runtime.execute.native.vector_math import Element, abreast, settled
 
 LONG = 64  # elements of a line from which on it is worth beginning where vectors lie well
 TILE = 512  # elements that a ufunc's own loop works on at once
 ON_STACK = 1 << 14  # bytes of a row that may lie on the stack
 STACK = 1 << 18  # and of all rows and tiles together
 INSTRUCTION, BYTE = 0.3, 0.015  # nanoseconds of a vector's instruction, and for what is read or written
-DEAR = 20  # instructions per element from which on two vectors are worked on side by side
 GUESS = 64  # elements along an axis whose size is not known
 Put = Callable[[list[str], Num], None]
 
@@ -276,8 +275,8 @@ def line(
     """
     e, rank = state.e, len(outer) + 1
     element = settled(e, value.kind, spread(value, rank))
-    if lanes > 1 and pays_twice(value, size):
-        lanes *= 2
+    if lanes > 1:
+        lanes *= abreast(value, size)
         even = even and size.isdigit() and int(size) % lanes == 0
     if not ready:
         for part in value.parts:
@@ -311,15 +310,6 @@ def line(
         some(start, size, False)
     else:
         counted(e, start, size, TILE, tile)
-
-
-def pays_twice(value: Lazy, size: str) -> bool:
-    """Whether to work on two vectors side by side: where an element takes so long that the processor does not
-    get to the next one in time, and all is read as it lies."""
-    if value.cost < DEAR or (size.isdigit() and int(size) < LONG):
-        return False
-    ends = [(a.dims[-1], a.strides[-1], str(a.dtype.itemsize)) for a in value.leaves if a.dims]
-    return all(n == "1" or step == size for n, step, size in ends)
 
 
 def width(value: Lazy, *others: np.dtype[Any]) -> int:
@@ -456,7 +446,7 @@ def computed(e: Emitter, source: Lazy, outer: Sequence[str], start: str, stop: s
         value = element([*outer, k])
         untagged(e, lambda: put_at(e, to, [k], value))
 
-    in_stretches(e, source, start, stop, body, width(source) << pays_twice(source, ""))
+    in_stretches(e, source, start, stop, body, width(source) * abreast(source, ""))
 
 
 def inner_indices(value: Lazy, outer: Sequence[str]) -> list[str]:

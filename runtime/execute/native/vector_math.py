@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import struct
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -20,9 +19,11 @@ from runtime.config import settings
 from runtime.execute.native import host
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.kinds import Scalar, literal
+from runtime.execute.native.lanes import MAGIC, MANTISSA, Lanes, bit_pattern
 from runtime.execute.native.state import State
 from runtime.execute.native.ufunc_loops import call_on_lanes, inner_loop
-from runtime.execute.native.values import Num, one
+from runtime.execute.native.values import Lazy, Num, one
+from runtime.execute.native.vector_pairs import floor_divide, fmod, hypot, remainder, too_far, too_long
 
 Element = Callable[[Sequence[str]], Num]
 
@@ -80,165 +81,18 @@ LOG10_OF_2 = {
     64: (0.301029995663157, 8.241712586023572e-13),
     32: (0.301025390625, 4.605038981195214e-06),
 }
-LOG2_E, LOG10_E = (1.4426950408889634, 2.0355273740931033e-17), (0.4342944819032518, 1.098319650216765e-17)
-MANTISSA, BIAS = {64: 52, 32: 23}, {64: 1023, 32: 127}
-MAGIC = {64: 6755399441055744.0, 32: 12582912.0}  # adding it rounds to a whole number
+LOG2_E, LOG10_E = 1.4426950408889634, 0.4342944819032518
 EXP_LIMIT, EXPM1_LIMIT, EXP2_LIMIT = {64: 745.0, 32: 103.0}, {64: 700.0, 32: 86.0}, {64: 1074.0, 32: 149.0}
 ANGLE_LIMIT = {64: 2.0**29, 32: 4096.0}
 UNDERFLOW = 16  # its flag
+DEAR = 20  # instructions per element from which on vectors are worked on side by side
 TANH_LIMIT = {64: 22.0, 32: 10.0}
-
-
-def bit_pattern(value: float, bits: int) -> int:
-    """The bits of a float as an integer."""
-    kind, code = ("<d", "<q") if bits == 64 else ("<f", "<i")
-    return int(struct.unpack(code, struct.pack(kind, value))[0])
-
-
-class Lanes:
-    """Instructions on floats of one width, on all lanes of the emitter."""
-
-    def __init__(self, e: Emitter, kind: Scalar) -> None:
-        self.e, self.bits, self.scalar = e, kind.bits, kind.llvm
-        self.whole = f"i{kind.bits}"
-        self.type, self.int, self.mask = e.wide(self.scalar), e.wide(self.whole), e.wide("i1")
-        self.suffix = f"{f'v{e.lanes}' if e.lanes > 1 else ''}f{kind.bits}"
-
-    def c(self, value: float) -> str:
-        """A constant."""
-        return self.e.splat(self.scalar, literal(value, self.scalar))
-
-    def ci(self, value: int) -> str:
-        """An integer constant."""
-        return self.e.splat(self.whole, str(value))
-
-    def add(self, a: str, b: str) -> str:
-        """A sum."""
-        return self.e.op(f"fadd {self.type} {a}, {b}")
-
-    def sub(self, a: str, b: str) -> str:
-        """A difference."""
-        return self.e.op(f"fsub {self.type} {a}, {b}")
-
-    def mul(self, a: str, b: str) -> str:
-        """A product."""
-        return self.e.op(f"fmul {self.type} {a}, {b}")
-
-    def div(self, a: str, b: str) -> str:
-        """A quotient."""
-        return self.e.op(f"fdiv {self.type} {a}, {b}")
-
-    def neg(self, a: str) -> str:
-        """The opposite."""
-        return self.e.op(f"fneg {self.type} {a}")
-
-    def fma(self, a: str, b: str, c: str) -> str:
-        """`a * b + c`, rounded once."""
-        t = self.type
-        return self.e.call(t, f"llvm.fma.{self.suffix}", (t, a), (t, b), (t, c))
-
-    def named(self, name: str, *args: str) -> str:
-        """One of LLVM's functions on floats."""
-        return self.e.call(self.type, f"llvm.{name}.{self.suffix}", *((self.type, a) for a in args))
-
-    def i(self, op: str, a: str, b: str) -> str:
-        """An integer operation."""
-        return self.e.op(f"{op} {self.int} {a}, {b}")
-
-    def pattern(self, a: str) -> str:
-        """The bits of floats."""
-        return self.e.op(f"bitcast {self.type} {a} to {self.int}")
-
-    def value(self, a: str) -> str:
-        """The floats of bits."""
-        return self.e.op(f"bitcast {self.int} {a} to {self.type}")
-
-    def where(self, test: str, a: str, b: str) -> str:
-        """`a` in the lanes where the test holds."""
-        return self.e.op(f"select {self.mask} {test}, {self.type} {a}, {self.type} {b}")
-
-    def test(self, how: str, a: str, b: str) -> str:
-        """A comparison."""
-        return self.e.op(f"fcmp {how} {self.type} {a}, {b}")
-
-    def itest(self, how: str, a: str, b: str) -> str:
-        """A comparison of integers."""
-        return self.e.op(f"icmp {how} {self.int} {a}, {b}")
-
-    def poly(self, x: str, coefficients: Sequence[float]) -> str:
-        """A polynomial, the constant term first."""
-        r = self.c(coefficients[-1])
-        for k in reversed(coefficients[:-1]):
-            r = self.fma(r, x, self.c(k))
-        return r
-
-    def halves(self, x: str, square: str, coefficients: Sequence[float]) -> str:
-        """The same in half the time, from even and odd powers."""
-        even, odd = (self.poly(square, coefficients[k::2]) for k in (0, 1))
-        return self.fma(odd, x, even)
-
-    def quiet(self, how: str, a: str, b: str) -> str:
-        """A comparison that raises no flag for NaN."""
-        function = f"llvm.experimental.constrained.fcmp.{self.suffix}"
-        self.e.declare(f"declare {self.mask} @{function}({self.type}, {self.type}, metadata, metadata)")
-        told = f'metadata !"{how}", metadata !"fpexcept.ignore"'
-        return self.e.op(f"call {self.mask} @{function}({self.type} {a}, {self.type} {b}, {told})")
-
-    def nearest(self, x: str, factor: float) -> tuple[str, str]:
-        """`x * factor` as a whole number: as a float, and as an integer."""
-        magic = self.c(MAGIC[self.bits])
-        t = self.fma(x, self.c(factor), magic)
-        k = self.i("sub", self.pattern(t), self.ci(bit_pattern(MAGIC[self.bits], self.bits)))
-        return self.sub(t, magic), k
-
-    def power_of_two(self, k: str) -> str:
-        """2**k in the range of normal numbers."""
-        return self.value(
-            self.i("shl", self.i("add", k, self.ci(BIAS[self.bits])), self.ci(MANTISSA[self.bits]))
-        )
-
-    def scales(self) -> bool:
-        """Whether the processor multiplies by powers of two itself, whatever comes of it."""
-        return self.e.lanes * self.bits % 512 == 0 and "avx512f" in host.flags()
-
-    def scaled(self, p: str, k: str, ki: str = "") -> str:
-        """`p * 2**k`, rounded once; k as a float, whose floor the processor takes, and as an integer."""
-        if self.scales():
-            short, mask = ("pd", "i8") if self.bits == 64 else ("ps", "i16")
-            e, t = self.e, f"<{512 // self.bits} x {self.scalar}>"
-            pairs = zip(self.registers(p), self.registers(k), strict=True)
-            name, more = f"llvm.x86.avx512.mask.scalef.{short}.512", ((mask, "-1"), ("i32", "4"))
-            found = [e.call(t, name, (t, a), (t, b), (t, "undef"), *more) for a, b in pairs]
-            return e.together(self.scalar, found)
-        half = self.i("ashr", ki, self.ci(1))
-        return self.mul(self.mul(p, self.power_of_two(half)), self.power_of_two(self.i("sub", ki, half)))
-
-    def registers(self, x: str) -> list[str]:
-        """Floats in registers of 512 bits."""
-        return self.e.pieces(self.scalar, x, 512 // self.bits)
-
-    def beyond(self, x: str, limit: float) -> str:
-        """Whether the size of x is greater than the limit, or x is NaN."""
-        size = self.i("and", self.pattern(x), self.ci((1 << self.bits - 1) - 1))
-        return self.itest("sgt", size, self.ci(bit_pattern(limit, self.bits)))
-
-    def any(self, test: str) -> str:
-        """Whether a test holds in any lane."""
-        if self.e.lanes == 1:
-            return test
-        return self.e.call("i1", f"llvm.vector.reduce.or.v{self.e.lanes}i1", (self.mask, test))
-
-    def unusual(self, x: str) -> str:
-        """Whether x is anything but a positive, normal, finite number."""
-        least = bit_pattern(float(np.finfo(f"f{self.bits // 8}").tiny), self.bits)
-        span = bit_pattern(float("inf"), self.bits) - least
-        return self.itest("uge", self.i("sub", self.pattern(x), self.ci(least)), self.ci(span))
 
 
 # ---------------------------------------------------------------------------------------- exponentials
 def _reduced_exp(v: Lanes, x: str) -> tuple[str, str, str]:
     """(exp(r) - 1, k as float, k) where x = k log(2) + r."""
-    k, ki = v.nearest(x, LOG2_E[0])
+    k, ki = v.nearest(x, LOG2_E)
     high, low = LN2[v.bits]
     r = v.fma(k, v.c(-low), v.fma(k, v.c(-high), x))
     square = v.mul(r, r)
@@ -267,16 +121,18 @@ def exp(v: Lanes, x: str) -> str:
 
 
 def _exp_by_eighths(v: Lanes, x: str) -> str:
-    """exp(x) = 2**k exp(r), where k is a multiple of 1/8; its last bits say which power it is."""
-    e, magic = v.e, v.c(MAGIC[64] / 8)
-    t = v.fma(x, v.c(LOG2_E[0]), magic)
+    magic = v.c(MAGIC[64] / 8)
+    t = v.fma(x, v.c(LOG2_E), magic)
     k = v.sub(t, magic)
     high, low = LN2[64]
-    r = v.fma(k, v.c(-low), v.fma(k, v.c(-high), x))
-    square, eight = v.mul(r, r), "<8 x double>"
+    return _by_eighths(v, t, k, v.fma(k, v.c(-low), v.fma(k, v.c(-high), x)))
+
+
+def _by_eighths(v: Lanes, t: str, k: str, r: str) -> str:
+    """2**k exp(r), where k is a multiple of 1/8; the last bits of t say which power of 2 that is."""
+    e, square, eight, found = v.e, v.mul(r, r), "<8 x double>", []
     p = v.fma(square, v.halves(r, square, EXP_EIGHTHS), r)
     table = f"<{', '.join(f'double {literal(y, v.scalar)}' for y in EIGHTHS)}>"
-    found = []
     for part in v.registers(t):
         index = e.op(f"bitcast {eight} {part} to <8 x i64>")
         found.append(e.call(eight, "llvm.x86.avx512.permvar.df.512", (eight, table), ("<8 x i64>", index)))
@@ -286,9 +142,15 @@ def _exp_by_eighths(v: Lanes, x: str) -> str:
 
 def exp2(v: Lanes, x: str) -> str:
     """2**x for |x| <= EXP2_LIMIT."""
+    if v.scales() and v.bits == 64:
+        magic = v.c(MAGIC[64] / 8)
+        t = v.add(x, magic)
+        k = v.sub(t, magic)
+        return _by_eighths(v, t, k, v.mul(v.sub(x, k), v.c(LN2[64][0])))
     k, ki = v.nearest(x, 1.0)
-    r = v.mul(v.sub(x, k), v.c(0.6931471805599453))
-    p = v.fma(v.mul(r, r), v.poly(r, EXP[v.bits]), r)
+    r = v.mul(v.sub(x, k), v.c(LN2[64][0]))
+    square = v.mul(r, r)
+    p = v.fma(square, v.halves(r, square, EXP[v.bits]), r)
     return v.scaled(v.add(p, v.c(1.0)), k, ki)
 
 
@@ -314,94 +176,72 @@ def tanh(v: Lanes, x: str) -> str:
 
 # ------------------------------------------------------------------------------------------ logarithms
 def _split(v: Lanes, x: str) -> tuple[str, str]:
-    """(k as float, f) where x = 2**k (1 + f) and 1 + f is near 1; x is positive and normal."""
+    """(k, f) where x = 2**k (1 + f) and 1 + f is near 1; x is positive and normal."""
     middle = v.ci(bit_pattern(0.7071067811865476, v.bits))
     shift = v.ci(MANTISSA[v.bits])
     pattern = v.pattern(x)
     k = v.i("ashr", v.i("sub", pattern, middle), shift)
     fraction = v.value(v.i("sub", pattern, v.i("shl", k, shift)))
-    return v.e.op(f"sitofp {v.int} {k} to {v.type}"), v.sub(fraction, v.c(1.0))
+    return k, v.sub(fraction, v.c(1.0))
 
 
-def _log_plus(v: Lanes, x: str, extra: str) -> str:
-    """log(x) + extra, where extra is small."""
-    k, f = _split(v, x)
-    high, low = LN2_OF_LOG[v.bits]
+def _as_float(v: Lanes, k: str) -> str:
+    return v.e.op(f"sitofp {v.int} {k} to {v.type}")
+
+
+def _bend(v: Lanes, f: str) -> tuple[str, str]:
+    """(a, b) such that log(1 + f) = f - a * b; the product is small."""
     if v.bits == 64:
         t = v.div(f, v.add(v.c(2.0), f))
         z = v.mul(t, t)
-        half = v.mul(v.mul(f, f), v.c(0.5))
-        inner = v.add(half, v.mul(z, v.halves(z, v.mul(z, z), LOG[64])))
-        small = v.fma(t, inner, v.fma(k, v.c(low), extra))
-        return v.fma(k, v.c(high), v.neg(v.sub(v.sub(half, small), f)))
+        return t, v.sub(f, v.mul(z, v.halves(z, v.mul(z, z), LOG[64])))
     z = v.mul(f, f)
-    t = v.fma(v.mul(z, f), v.poly(f, LOG[32]), extra)
-    t = v.fma(k, v.c(low), t)
-    t = v.fma(z, v.c(-0.5), t)
-    return v.fma(k, v.c(high), v.add(t, f))
+    return z, v.fma(v.neg(f), v.halves(f, z, LOG[32]), v.c(0.5))
+
+
+def _log(v: Lanes, ki: str, f: str) -> str:
+    """log(2**k (1 + f))."""
+    k, (a, b) = _as_float(v, ki), _bend(v, f)
+    high, low = LN2_OF_LOG[v.bits]
+    return v.fma(k, v.c(high), v.sub(f, v.fma(a, b, v.mul(k, v.c(-low)))))
 
 
 def log(v: Lanes, x: str) -> str:
     """log(x) of a positive normal number."""
-    return _log_plus(v, x, v.c(0.0))
+    return _log(v, *_split(v, x))
 
 
 def log1p(v: Lanes, x: str) -> str:
     """log(1 + x) where 1 + x is positive and finite."""
     one = v.c(1.0)
     u = v.add(one, x)
-    lost = v.div(v.sub(x, v.sub(u, one)), u)
-    return v.where(v.test("oeq", u, one), x, _log_plus(v, u, lost))
+    k, f = _split(v, u)
+    lost = v.sub(x, v.sub(u, one))
+    f = v.fma(lost, v.power_of_two(v.i("sub", v.ci(0), k)), f)
+    return v.where(v.test("oeq", u, one), x, _log(v, k, f))
 
 
-def _log_of_fraction(v: Lanes, f: str) -> tuple[str, str]:
-    """log(1 + f) as a sum of two numbers."""
-    if v.bits == 64:
-        t = v.div(f, v.add(v.c(2.0), f))
-        z = v.mul(t, t)
-        half = v.mul(v.mul(f, f), v.c(0.5))
-        inner = v.add(half, v.mul(z, v.poly(z, LOG[64])))
-        low = v.sub(v.mul(t, inner), half)
-    else:
-        z = v.mul(f, f)
-        low = v.fma(v.mul(z, f), v.poly(f, LOG[32]), v.mul(z, v.c(-0.5)))
-    high = v.add(f, low)
-    return high, v.sub(low, v.sub(high, f))
+def _log_of_fraction(v: Lanes, f: str) -> str:
+    a, b = _bend(v, f)
+    return v.fma(v.neg(a), b, f)
 
 
 def log2(v: Lanes, x: str) -> str:
-    """log2(x) of a positive normal number."""
+    """log2(x) of a positive normal number; of powers of two exactly."""
     k, f = _split(v, x)
-    high, low = _log_of_fraction(v, f)
-    a, b = _factor(LOG2_E, v.bits)
-    rest = v.fma(low, v.c(a), v.mul(high, v.c(b)))
-    product = v.mul(high, v.c(a))
-    rest = v.add(rest, v.fma(high, v.c(a), v.neg(product)))
-    total = v.add(k, product)
-    return v.add(total, v.add(rest, v.sub(product, v.sub(total, k))))
+    return v.fma(_log_of_fraction(v, f), v.c(LOG2_E), _as_float(v, k))
 
 
 def log10(v: Lanes, x: str) -> str:
-    """log10(x) of a positive normal number."""
-    k, f = _split(v, x)
-    high, low = _log_of_fraction(v, f)
-    a, b = _factor(LOG10_E, v.bits)
-    most, least = LOG10_OF_2[v.bits]
-    rest = v.fma(low, v.c(a), v.fma(high, v.c(b), v.mul(k, v.c(least))))
-    product = v.mul(high, v.c(a))
-    rest = v.add(rest, v.fma(high, v.c(a), v.neg(product)))
-    base = v.mul(k, v.c(most))
+    """log10(x) of a positive normal number; what float64 loses in the sum is added, for powers of ten."""
+    ki, f = _split(v, x)
+    k, (most, least) = _as_float(v, ki), LOG10_OF_2[v.bits]
+    fraction, base = _log_of_fraction(v, f), v.mul(k, v.c(most))
+    if v.bits == 32:
+        return v.fma(fraction, v.c(LOG10_E), v.fma(k, v.c(least), base))
+    product = v.mul(fraction, v.c(LOG10_E))
     total = v.add(base, product)
-    # the larger of the two comes first in an exact sum; k is 0 or the base is larger
-    return v.add(total, v.add(rest, v.sub(product, v.sub(total, base))))
-
-
-def _factor(value: tuple[float, float], bits: int) -> tuple[float, float]:
-    """A constant in two parts of the width."""
-    if bits == 64:
-        return value
-    high = float(np.float32(value[0]))
-    return high, value[0] - high
+    return v.add(total, v.fma(k, v.c(least), v.sub(product, v.sub(total, base))))
 
 
 # -------------------------------------------------------------------------------------------- angles
@@ -461,7 +301,7 @@ def _nan(v: Lanes, x: str) -> str:
     return v.beyond(x, float("inf"))
 
 
-Function = Callable[[Lanes, str], str]
+Function = Callable[..., str]  # of lanes, and an operand or two
 FUNCTIONS: dict[str, tuple[Function, Function]] = {  # name: (the function, where it is not good)
     "exp": (exp, lambda v, x: v.quiet("ugt", x, v.c(EXP_LIMIT[v.bits]))),
     "exp2": (exp2, _outside(EXP2_LIMIT)),
@@ -473,7 +313,12 @@ FUNCTIONS: dict[str, tuple[Function, Function]] = {  # name: (the function, wher
     "sin": (sin, _outside(ANGLE_LIMIT)),
     "cos": (cos, _outside(ANGLE_LIMIT)),
     "tanh": (tanh, _nan),
+    "hypot": (hypot, too_long),
+    "fmod": (fmod, too_far),
+    "remainder": (remainder, too_far),
+    "floor_divide": (floor_divide, too_far),
 }
+EXACT = ("fmod", "remainder", "floor_divide")  # the same bits as NumPy's
 
 
 @functools.cache
@@ -484,36 +329,39 @@ def possible() -> bool:
 
 def known(name: str, kind: Scalar) -> bool:
     """Whether a function is computed here, as things are set."""
-    return name in FUNCTIONS and kind.kind == "f" and settings.math == "fast" and possible()
+    allowed = settings.math == "fast" or name in EXACT
+    return name in FUNCTIONS and kind.kind == "f" and allowed and possible()
 
 
-def compute(state: State, name: str, kind: Scalar, x: str) -> str:
-    """The function's value for the lanes of x."""
+def compute(state: State, name: str, kind: Scalar, *xs: str) -> str:
+    """The function's value for the lanes of its operands."""
     e = state.e
     often, t, called = name in state.often, e.wide(kind.llvm), f"{name}_{e.lanes}x{kind.llvm}"
     if e.quick is not None and not often:
-        return _quickly(e, name, kind, x)
+        return _quickly(e, name, kind, xs)
     if not often and not e.again and called not in e.helpers:
-        return _written_out(state, name, kind, x)
+        return _written_out(state, name, kind, xs)
     if called not in e.helpers:
         inner = Emitter(e.watch)
         inner.reports, inner.lanes = e.reports, e.lanes
         inner.helpers, inner.declarations = e.helpers, e.declarations
-        inner.end(f"ret {t} {_written_out(dataclasses.replace(state, e=inner), name, kind, '%x')}")
-        head = f"define internal {t} @{called}({t} %x, ptr %raised) noinline nounwind"
+        names = [f"%x{k}" for k in range(len(xs))]
+        inner.end(f"ret {t} {_written_out(dataclasses.replace(state, e=inner), name, kind, names)}")
+        given = ", ".join(f"{t} {x}" for x in names)
+        head = f"define internal {t} @{called}({given}, ptr %raised) noinline nounwind"
         e.helpers[called] = f"{head} {{\n{inner.body()}\n}}"
     e.outside = True  # it may call NumPy's loop
-    return e.op(f"call {t} @{called}({t} {x}, ptr %raised)")
+    return e.op(f"call {t} @{called}({', '.join(f'{t} {x}' for x in xs)}, ptr %raised)")
 
 
-def _quickly(e: Emitter, name: str, kind: Scalar, x: str) -> str:
+def _quickly(e: Emitter, name: str, kind: Scalar, xs: Sequence[str]) -> str:
     """The function's value where the lanes' operands are of the usual kind; whether they are not is noted."""
     assert e.quick is not None
     function, unusual = FUNCTIONS[name]
     v = Lanes(e, kind)
-    test = unusual(v, x)
+    test = unusual(v, *xs)
     e.quick = test if not e.quick else e.op(f"or {v.mask} {e.quick}, {test}")
-    return function(v, v.where(test, v.c(1.0), x))
+    return function(v, *(v.where(test, v.c(1.0), x) for x in xs))
 
 
 def settled(e: Emitter, kind: Scalar, element: Element) -> Element:
@@ -544,26 +392,38 @@ def settled(e: Emitter, kind: Scalar, element: Element) -> Element:
     return found
 
 
-def _written_out(state: State, name: str, kind: Scalar, x: str) -> str:
+def abreast(value: Lazy, size: str) -> int:
+    """How many vectors are worked on side by side: several where an element takes so long that the processor
+    does not get to the next one in time, and all is read as it lies; more of them where there is little to
+    read."""
+    ends = [(a.dims[-1], a.strides[-1], str(a.dtype.itemsize)) for a in value.leaves if a.dims]
+    count = 4 if value.cost >= 2 * DEAR and len(ends) == 1 else 2
+    if value.turns or value.cost < DEAR or (size.isdigit() and int(size) < count * 32):
+        return 1
+    return count if all(n == "1" or step == each for n, step, each in ends) else 1
+
+
+def _written_out(state: State, name: str, kind: Scalar, xs: Sequence[str]) -> str:
     """The function's value, computed here."""
     e = state.e
     function, unusual = FUNCTIONS[name]
     v = Lanes(e, kind)
-    special = v.any(unusual(v, x))
+    special = v.any(unusual(v, *xs))
     rare, usual, out = e.block("rare"), e.block("usual"), e.block("both")
     phi = e.phi(out, v.type)
     e.line(f"br i1 {special}, label %{rare.label}, label %{usual.label}, !prof !0")
     e.here.closed = True
     e.start(usual)
     with e.scope():
-        phi.ways.append((function(v, x), e.here.label))
+        phi.ways.append((function(v, *xs), e.here.label))
         e.jump(out)
     e.start(rare)
     with e.scope():
         ufunc = getattr(np, name)
-        found = inner_loop(ufunc, [kind, kind])
+        kinds = [kind] * (len(xs) + 1)
+        found = inner_loop(ufunc, kinds)
         assert found is not None
-        phi.ways.append((call_on_lanes(state, ufunc, (kind, kind), found, (x,)), e.here.label))
+        phi.ways.append((call_on_lanes(state, ufunc, kinds, found, xs), e.here.label))
         e.jump(out)
     e.start(out)
     return phi.name

@@ -27,6 +27,7 @@ RANGES: dict[str, tuple[tuple[float, float], ...]] = {
     "sin": ((-PI, PI), (-100, 100), (-4000, 4000), (-1e6, 1e6), (-1e-3, 1e-3)),
     "cos": ((-PI, PI), (-100, 100), (-4000, 4000), (-1e6, 1e6), (1.5707, 1.5709)),
     "tanh": ((-3, 3), (-0.1, 0.1), (-1e-3, 1e-3), (-30, 30)),
+    "hypot": ((-3, 3), (1e-3, 1e3), (-1e9, 1e9)),
 }
 DTYPES = (np.float64, np.float32)
 
@@ -71,8 +72,12 @@ def _tanh(x: Any) -> Any:
     return np.tanh(x)
 
 
+def _hypot(x: Any) -> Any:
+    return np.hypot(x, x[::-1])
+
+
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
-    f.__name__[1:]: f for f in (_exp, _exp2, _expm1, _log, _log2, _log10, _log1p, _sin, _cos, _tanh)
+    f.__name__[1:]: f for f in (_exp, _exp2, _expm1, _log, _log2, _log10, _log1p, _sin, _cos, _tanh, _hypot)
 }
 
 
@@ -95,7 +100,7 @@ def arguments(name: str, dtype: Any, count: int) -> Any:
 def errors(found: Any, x: Any, name: str) -> Any:
     """The distance from the true values, in units in the last place of these."""
     wide = np.longdouble if x.dtype == np.float64 else np.float64
-    true = getattr(np, name)(x.astype(wide))
+    true = FUNCTIONS[name](x.astype(wide))
     unit = np.spacing(np.abs(true).astype(x.dtype)).astype(wide)
     return (np.abs(found.astype(wide) - true) / unit).astype(float)
 
@@ -107,7 +112,7 @@ def measured(name: str, dtype: Any, count: int) -> tuple[float, float]:
         converted = ag.function(FUNCTIONS[name])
         ours = converted(x)
         assert converted.traces[-1].concrete.executor == "native"
-        return float(errors(ours, x, name).max()), float(errors(getattr(np, name)(x), x, name).max())
+        return float(errors(ours, x, name).max()), float(errors(FUNCTIONS[name](x), x, name).max())
 
 
 def table(count: int) -> str:

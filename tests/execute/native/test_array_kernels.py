@@ -85,6 +85,53 @@ def test_special_arguments_are_numpys(name: str, dtype: Any) -> None:
         both(accuracy.FUNCTIONS[name], calls, all="ignore")
 
 
+def of_both(x, y):
+    return np.log(x) * np.exp(y) + np.sin(x) - 2 * np.log1p(y) + np.hypot(x, y)
+
+
+@pytest.mark.parametrize("dtype", accuracy.DTYPES)
+def test_elements_beside_an_unusual_one(dtype: Any) -> None:
+    with settings.override(executor="native", compile="now", math="fast"):
+        converted = ag.function(of_both)
+        for k, value in enumerate([*SPECIAL, 1e308, -746.0, 0.5]):
+            for size in (200, 64, 5):
+                x, y = RNG.uniform(0.5, 2, (2, size)).astype(dtype)
+                with np.errstate(over="ignore"):
+                    (x, y)[k % 2][k % size] = value
+                got, wanted = seen(converted, (x, y)), seen(of_both, (x, y))
+                assert got.warned == wanted.warned, (value, size)
+                with np.errstate(all="ignore"):
+                    near = 40 * np.finfo(dtype).eps
+                    np.testing.assert_allclose(converted(x, y), of_both(x, y), rtol=near, atol=near)
+        assert converted.traces[-1].concrete.executor == "native"
+
+
+def rests(x, y):
+    return np.fmod(x, y), x % y, x // y
+
+
+@pytest.mark.parametrize("dtype", accuracy.DTYPES)
+def test_rests_and_whole_quotients_are_numpys(dtype: Any) -> None:
+    few = np.array([0.1, 0.3, 1, 3, 7, -0.1, -3])
+    y = RNG.choice(few, 500).astype(dtype)
+    whole = RNG.integers(-1000, 1000, 500).astype(dtype)
+    wild = 10.0 ** RNG.uniform(-30, 30, (2, 500)) * RNG.choice([-1, 1], (2, 500))
+    beside = np.nextafter(whole * y, RNG.choice([-np.inf, np.inf], 500).astype(dtype))
+    calls = [
+        (whole * y, y),
+        (beside, y),
+        (RNG.uniform(-10, 10, 500).astype(dtype), y),
+        tuple(wild.astype(dtype)),
+    ]
+    for k, value in enumerate(SPECIAL):
+        with np.errstate(over="ignore"):
+            x, z = RNG.uniform(0.5, 9, (2, 70)).astype(dtype)
+            (x, z)[k % 2][k] = value
+        calls.append((x, z))
+    both(rests, calls, under="ignore")
+    both(lambda x: (x % 2.0, x // 0.1, x % -3.0), [(x,) for x, _ in calls], under="ignore")
+
+
 def total(x):
     return (
         np.sum(x),
