@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import builtins
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -60,6 +60,7 @@ from runtime.execute.native.values import (
     Arr,
     Count,
     Elements,
+    Lazy,
     Listed,
     Listing,
     Num,
@@ -70,6 +71,7 @@ from runtime.execute.native.values import (
     Zip,
     lift,
     one,
+    opaque,
     span_of,
 )
 
@@ -436,22 +438,31 @@ def by_name(args: list[Val], keywords: dict[str, Val], *names: str) -> dict[str,
     return found
 
 
-def _filled(number: float | None) -> Handler:
+def _filled(number: int | None) -> Handler:
     """`np.zeros`, `np.ones`, `np.empty`."""
 
     def handler(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
         given = by_name(args, keywords, "shape", "dtype")
         dtype = wanted_dtype(given.get("dtype"), np.dtype(float))
-        made = create(state, sizes(state, given["shape"]), dtype, zeros=number == 0)
-        if number:
-            fill(state, made, _one_of(state, number, dtype))
-        return made
+        value = None if number is None else lift(number)
+        return _alike(state, sizes(state, given["shape"]), dtype, value)
 
     return handler
 
 
-def _one_of(state: State, number: float, dtype: np.dtype[Any]) -> Num:
-    return stored(state.e, lift(int(number)), numpy_scalar(dtype))  # type: ignore[arg-type]
+def _alike(state: State, dims: Sequence[str], dtype: np.dtype[Any], value: Val | None) -> Val:
+    """An array whose elements are all the same (None: whatever is there), in memory if it has to be."""
+    if not isinstance(value, Num):
+        return create(state, dims, dtype, zeros=False)
+    held = stored(state.e, value, numpy_scalar(dtype))
+    if state.lazily and dims and dtype.kind != "c":
+        e, held = state.e, opaque(state.e, held)
+        return Lazy(held.scalar, tuple(dims), lambda _: one(held.scalar, e.splat(held.llvm, held.text)), ())
+    zeros = type(value.const) is int and value.const == 0
+    made = create(state, dims, dtype, zeros)
+    if not zeros:
+        fill(state, made, held)
+    return made
 
 
 def _full(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
@@ -460,14 +471,12 @@ def _full(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     if not isinstance(value, Num) or len(value.members) != 1:
         raise Unlowered("np.full of this value")
     dtype = wanted_dtype(given.get("dtype"), value.scalar.dtype)
-    made = create(state, sizes(state, given["shape"]), dtype, zeros=False)
     if value.scalar.kind == "f" and dtype.kind in "iu":
         raise Unlowered("np.full of a float into integers")
-    fill(state, made, stored(state.e, value, numpy_scalar(dtype)))
-    return made
+    return _alike(state, sizes(state, given["shape"]), dtype, value)
 
 
-def _like(number: float | None) -> Handler:
+def _like(number: int | None) -> Handler:
     """`np.zeros_like` and its like, of arrays in C order."""
 
     def handler(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
@@ -476,10 +485,7 @@ def _like(number: float | None) -> Handler:
         _in_order(state, source)
         assert isinstance(source, Arr)
         dtype = wanted_dtype(given.get("dtype"), source.dtype)
-        made = create(state, source.dims, dtype, zeros=number == 0)
-        if number:
-            fill(state, made, _one_of(state, number, dtype))
-        return made
+        return _alike(state, source.dims, dtype, None if number is None else lift(number))
 
     return handler
 

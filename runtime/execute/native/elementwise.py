@@ -336,6 +336,14 @@ def copied(state: State, x: Val) -> Arr:
     return materialized(state, dataclasses.replace(as_lazy(state.e, x), plain=False), True)
 
 
+def copy_of(state: State, x: Val) -> Arr | Lazy:
+    """The same, in memory if it has to be."""
+    made = as_lazy(state.e, x)
+    if state.lazily and not any(leaf.turned for leaf in made.leaves):
+        return dataclasses.replace(made, plain=False)
+    return copied(state, x)
+
+
 def cast_to(state: State, x: Val, dtype: np.dtype[Any]) -> Val:
     """`x.astype(dtype)`, which is always a new array."""
     made = as_lazy(state.e, x)

@@ -37,6 +37,7 @@ from runtime.execute.native.kinds import (
     Unlowered,
 )
 from runtime.execute.native.liveness import Liveness
+from runtime.execute.native.renewed import renewed
 from runtime.execute.native.results import handed_back
 from runtime.execute.native.scalars import truth
 from runtime.execute.native.signature import parameter
@@ -52,13 +53,12 @@ from runtime.execute.native.values import (
     lift,
     one,
 )
-from runtime.execute.native.waiting import may_wait
+from runtime.execute.native.waiting import PRODUCTS, may_wait
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.walk import walk_nodes
 from runtime.types import ArrayType, Type
 
 MAX_PICKED = 16
-PRODUCTS = ("matmul", "np.matmul", "np.dot", "nd.dot")
 
 
 def lower(graph: Graph, in_order: bool = True, noting: bool = False) -> Kernel:
@@ -137,7 +137,7 @@ class _Lowering:
         if graph.diverges:  # it raises in the end, and then the plan does all of it
             self.e.bail_if(TRUE)
             return None
-        graph = keep_axes(graph)
+        graph = keep_axes(renewed(graph))
         waiting, life = may_wait(graph), Liveness(graph, self.state.owned)
         outside, self.state.free = self.state.free, []
         for k, node in enumerate(graph.nodes):
@@ -147,6 +147,7 @@ class _Lowering:
                 self.settle(env, life, k)
                 if self.with_next(graph, k, env, life):
                     continue
+            self.state.lazily = any(x in waiting for x in node.outputs)
             try:
                 made = self.node(node, list(map(get, node.inputs)))
             except Unlowered as reason:

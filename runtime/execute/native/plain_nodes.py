@@ -108,7 +108,7 @@ def function(state: State, node: Node, op: str, args: list[Val], keywords: dict[
         return reductions.reduce(state, op[3:], args, keywords, along_lines(node))
     pairs = isinstance(args[0], Arr) and args[0].element.kind == "c" if args else False
     if op == "nd.copy" and len(args) == 1 and not keywords and not pairs and elementwise.is_array(args[0]):
-        return elementwise.copied(state, args[0])
+        return elementwise.copy_of(state, args[0])
     if op.startswith("np.") or (op == "nd.copy" and not keywords):
         return numpy_call(state, op[3:], args, keywords)
     if op == "py.call" and isinstance(args[0], Method) and not keywords and not node.attr("starred"):

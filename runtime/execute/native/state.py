@@ -21,7 +21,8 @@ class State:
     arrays the code may make.  free: arrays made before whose memory may be taken.  objects: Python objects
     that the code refers to, by symbol.  addresses: other
     places outside that it refers to.  kinds: of what lists hold, by the node that makes them, where an
-    earlier attempt guessed wrong.  often: mathematical functions that are written once."""
+    earlier attempt guessed wrong.  often: mathematical functions that are written once.
+    lazily: whether the result of the node that is being lowered need not be stored."""
 
     e: Emitter
     depth: int = 0
@@ -32,6 +33,7 @@ class State:
     addresses: dict[str, int] = dataclasses.field(default_factory=dict)
     kinds: dict[Node, Scalar] = dataclasses.field(default_factory=dict)
     often: frozenset[str] = frozenset()
+    lazily: bool = False
 
     def symbol(self, value: object) -> str:
         """The symbol of a Python object, which lives as long as the code."""

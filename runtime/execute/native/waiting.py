@@ -34,6 +34,8 @@ REDUCTIONS = (
     "linalg.norm",
 )
 MOVES = ("np.roll", "np.pad")  # what reads the elements of an array in other places
+FILLS = ("np.zeros", "np.ones", "np.zeros_like", "np.ones_like", "np.full", "nd.copy")
+PRODUCTS = ("matmul", "np.matmul", "np.dot", "nd.dot")
 CHEAP = 2  # instructions that may be carried out again in another place
 _DEAR = 10  # what a function that is no arithmetic counts for
 _ARITHMETIC = ("add", "sub", "mul", "neg", "pos", "abs", "and_", "or_", "xor", "invert", *(
@@ -79,6 +81,7 @@ def may_wait(graph: Graph) -> dict[Value, str]:
     for x in used_operands(graph):
         counted[x] = counted.get(x, 0) + 1
     moving = {v for node in graph.nodes if node.op in MOVES for v in node.outputs}
+    products = {v for node in graph.nodes if node.op in PRODUCTS for v in node.outputs}
     readers: dict[Value, list[int]] = {}
     for k, node in enumerate(graph.nodes):
         for x in dict.fromkeys(node.inputs):
@@ -92,12 +95,14 @@ def may_wait(graph: Graph) -> dict[Value, str]:
     loops: dict[Value, frozenset[object]] = {}  # and the loops over a line that read it
     for k in range(len(graph.nodes) - 1, -1, -1):
         node = graph.nodes[k]
-        if len(node.outputs) != 1 or not (elementwise(node) or along_lines(node) or node.op in MOVES):
+        if not _can_wait(node):
             continue
         (value,) = node.outputs
         uses = readers.get(value, [])
         if not uses or counted[value] != sum(graph.nodes[u].inputs.count(value) for u in uses):
             continue  # nobody reads it, or a region or the result does
+        if node.op in FILLS and any(not products.isdisjoint(graph.nodes[u].inputs) for u in uses):
+            continue  # a product is added to it in place
         where: set[int] = set()
         reading: set[object] = set()
         lines[value] = False
@@ -126,6 +131,12 @@ def may_wait(graph: Graph) -> dict[Value, str]:
     return found
 
 
+def _can_wait(node: Node) -> bool:
+    """Whether what a node makes can be computed element by element, or line by line, when it is read."""
+    one = len(node.outputs) == 1
+    return one and (elementwise(node) or along_lines(node) or node.op in MOVES or node.op in FILLS)
+
+
 def _reads(node: Node, value: Value) -> bool:
     """Whether a node can take the value's elements one by one, each once."""
     if elementwise(node):
@@ -141,7 +152,7 @@ def _costs(graph: Graph) -> dict[Value, int]:
     """About how many instructions an element takes, if nothing is stored on the way."""
     costs: dict[Value, int] = {}
     for node in graph.nodes:
-        if len(node.outputs) == 1 and (elementwise(node) or along_lines(node) or node.op in MOVES):
-            own = 1 if node.op in _ARITHMETIC or node.op in MOVES else _DEAR
+        if _can_wait(node):
+            own = 0 if node.op in FILLS else 1 if node.op in _ARITHMETIC or node.op in MOVES else _DEAR
             costs[node.outputs[0]] = own + sum(costs.get(x, 0) for x in node.inputs if isinstance(x, Value))
     return costs
