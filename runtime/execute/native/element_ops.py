@@ -13,6 +13,7 @@ from runtime.execute.native.floats import ORDERED
 from runtime.execute.native.host import flags, vector_bytes
 from runtime.execute.native.integers import compare_ints
 from runtime.execute.native.kinds import Scalar, Unlowered
+from runtime.execute.native.lanes import pieces, together
 from runtime.execute.native.values import Num
 
 Lowered = Callable[..., str]
@@ -105,8 +106,8 @@ def _hidden(e: Emitter, kind: Scalar, x: str) -> str:
     """Floats of which LLVM does not know where they come from."""
     size, place = min(e.lanes, vector_bytes() * 8 // kind.bits), "v" if vector_bytes() == 64 else "x"
     t = kind.llvm if size == 1 else f"<{size} x {kind.llvm}>"
-    parts = e.pieces(kind.llvm, x, size)
-    return e.together(kind.llvm, [e.op(f'call {t} asm "", "={place},0"({t} {part})') for part in parts])
+    parts = pieces(e, kind.llvm, x, size)
+    return together(e, kind.llvm, [e.op(f'call {t} asm "", "={place},0"({t} {part})') for part in parts])
 
 
 def _plain(e: Emitter, instruction: str, kind: Scalar) -> Lowered:
@@ -401,14 +402,14 @@ def _by_groups(e: Emitter, source: Scalar, x: str, group: int, long: bool = Fals
     """The integer parts of floats in 32 or 64 bits, a register full of floats at once."""
     function = f"llvm.x86.avx.cvtt.{'pd2dq' if source.bits == 64 else 'ps2dq'}.256"
     held, found = f"<{group} x {source.llvm}>", []
-    for part in e.pieces(source.llvm, x, group):
+    for part in pieces(e, source.llvm, x, group):
         if long:
             function = f"llvm.x86.avx512.mask.cvtt{'pd' if source.bits == 64 else 'ps'}2qq.256"
             more = (("<4 x i64>", "zeroinitializer"), ("i8", "-1"))
             found.append(e.call("<4 x i64>", function, (held, part), *more))
         else:
             found.append(e.call(f"<{group} x i32>", function, (held, part)))
-    return e.together("i64" if long else "i32", found)
+    return together(e, "i64" if long else "i32", found)
 
 
 __all__ = ["clipped", "converted", "lowered", "powered", "truth"]

@@ -22,6 +22,7 @@ from runtime.execute.native.arrays import create, dense, overlap, times
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.floats import cast
 from runtime.execute.native.kinds import Scalar, Unlowered, numpy_scalar
+from runtime.execute.native.lanes import keep_lanes
 from runtime.execute.native.lines import (
     TILE,
     Scattered,
@@ -303,9 +304,11 @@ def where(state: State, condition: Val, a: Val, b: Val) -> Lazy:
         asked, t = element_ops.truth(e, c), e.wide(kind.llvm)
         for part, value in zip(parts[1:], (x, y), strict=True):
             if (
-                part.cost and kind.kind != "b"
+                part.cost and kind.kind == "c"
             ):  # NumPy computes both everywhere, and warns of what neither gives
-                (e.keep if kind.kind == "c" else e.keep_lanes)(kind.llvm, value.text)
+                e.keep(kind.llvm, value.text)
+            elif part.cost and kind.kind != "b":
+                keep_lanes(e, kind.llvm, value.text)
         return e.op(f"select {e.wide('i1')} {asked}, {t} {x.text}, {t} {y.text}")
 
     return combined(state, parts, kind, pick)

@@ -14,7 +14,6 @@ from typing import Any
 
 from runtime.dataclass import dataclass
 from runtime.execute.native.gang import Gang
-from runtime.execute.native.host import vector_bytes
 from runtime.execute.native.kinds import Unlowered
 from runtime.pattern import pattern
 
@@ -228,23 +227,6 @@ class Emitter:
         self.line(f'call void asm sideeffect "", "x"({t} {held}) nounwind memory(inaccessiblemem: readwrite)')
         return value
 
-    def keep_lanes(self, llvm: str, value: str) -> None:
-        """The same of a value that only some lanes pick, which may otherwise be computed for these alone."""
-        if not self.reports:
-            return
-        each = {"double": 64, "float": 32}.get(llvm) or int(llvm[1:])
-        size = min(self.lanes, vector_bytes() * 8 // each)
-        vector = size * each >= 128 or (self.lanes == 1 and llvm in ("double", "float"))
-        t, place = llvm if size == 1 else f"<{size} x {llvm}>", "x" if vector else "r"
-        for part in self.pieces(llvm, value, size):
-            if not vector and size > 1:
-                bits = f"i{size * each}"
-                held = f"{bits} {self.op(f'bitcast {t} {part} to {bits}')}"
-            else:
-                held = f"{t} {part}"
-            effect = "nounwind memory(inaccessiblemem: readwrite)"
-            self.line(f'call void asm sideeffect "", "{place}"({held}) {effect}')
-
     def library(self, llvm: str, name: str, *values: str) -> str:
         """A call of a function of `math.h`, which may raise flags, but clears none (ISO C, 7.6)."""
         self.outside = True
@@ -275,29 +257,6 @@ class Emitter:
         wide = self.wide(llvm)
         first = self.op(f"insertelement {wide} poison, {llvm} {value}, i32 0")
         return self.op(f"shufflevector {wide} {first}, {wide} poison, <{self.lanes} x i32> zeroinitializer")
-
-    def pieces(self, llvm: str, value: str, size: int) -> list[str]:
-        """A vector as smaller ones."""
-        if size == self.lanes:
-            return [value]
-        wide, found = self.wide(llvm), []
-        for first in range(0, self.lanes, size):
-            mask = ", ".join(f"i32 {first + k}" for k in range(size))
-            found.append(self.op(f"shufflevector {wide} {value}, {wide} poison, <{size} x i32> <{mask}>"))
-        return found
-
-    def together(self, llvm: str, parts: list[str]) -> str:
-        """Vectors side by side as one."""
-        size = self.lanes // len(parts)
-        while len(parts) > 1:
-            wide, mask = f"<{size} x {llvm}>", ", ".join(f"i32 {k}" for k in range(2 * size))
-            pairs = zip(parts[::2], parts[1::2], strict=True)
-            parts = [
-                self.op(f"shufflevector {wide} {a}, {wide} {b}, <{2 * size} x i32> <{mask}>")
-                for a, b in pairs
-            ]
-            size *= 2
-        return parts[0]
 
     # ------------------------------------------------------------------ conditions
     def both(self, a: str, b: str) -> str:

@@ -25,6 +25,46 @@ def bit_pattern(value: float, bits: int) -> int:
     return int(struct.unpack(code, struct.pack(kind, value))[0])
 
 
+def pieces(e: Emitter, llvm: str, value: str, size: int) -> list[str]:
+    """A vector as smaller ones."""
+    if size == e.lanes:
+        return [value]
+    wide, found = e.wide(llvm), []
+    for first in range(0, e.lanes, size):
+        mask = ", ".join(f"i32 {first + k}" for k in range(size))
+        found.append(e.op(f"shufflevector {wide} {value}, {wide} poison, <{size} x i32> <{mask}>"))
+    return found
+
+
+def together(e: Emitter, llvm: str, parts: list[str]) -> str:
+    """Vectors side by side as one."""
+    size = e.lanes // len(parts)
+    while len(parts) > 1:
+        wide, mask = f"<{size} x {llvm}>", ", ".join(f"i32 {k}" for k in range(2 * size))
+        pairs = zip(parts[::2], parts[1::2], strict=True)
+        parts = [e.op(f"shufflevector {wide} {a}, {wide} {b}, <{2 * size} x i32> <{mask}>") for a, b in pairs]
+        size *= 2
+    return parts[0]
+
+
+def keep_lanes(e: Emitter, llvm: str, value: str) -> None:
+    """Have a value computed in all lanes, though only some pick it: computing it may raise a flag."""
+    if not e.reports:
+        return
+    each = {"double": 64, "float": 32}.get(llvm) or int(llvm[1:])
+    size = min(e.lanes, host.vector_bytes() * 8 // each)
+    vector = size * each >= 128 or (e.lanes == 1 and llvm in ("double", "float"))
+    t, place = llvm if size == 1 else f"<{size} x {llvm}>", "x" if vector else "r"
+    for part in pieces(e, llvm, value, size):
+        if not vector and size > 1:
+            bits = f"i{size * each}"
+            held = f"{bits} {e.op(f'bitcast {t} {part} to {bits}')}"
+        else:
+            held = f"{t} {part}"
+        effect = "nounwind memory(inaccessiblemem: readwrite)"
+        e.line(f'call void asm sideeffect "", "{place}"({held}) {effect}')
+
+
 class Lanes:
     """Instructions on floats of one width, on all lanes of the emitter."""
 
@@ -139,7 +179,7 @@ class Lanes:
             pairs = zip(self.registers(p), self.registers(k), strict=True)
             name, more = f"llvm.x86.avx512.mask.scalef.{short}.512", ((mask, "-1"), ("i32", "4"))
             found = [e.call(t, name, (t, a), (t, b), (t, "undef"), *more) for a, b in pairs]
-            return e.together(self.scalar, found)
+            return together(e, self.scalar, found)
         half = self.i("ashr", ki, self.ci(1))
         return self.mul(self.mul(p, self.power_of_two(half)), self.power_of_two(self.i("sub", ki, half)))
 
@@ -155,7 +195,7 @@ class Lanes:
 
     def registers(self, x: str) -> list[str]:
         """Floats in registers of 512 bits."""
-        return self.e.pieces(self.scalar, x, 512 // self.bits)
+        return pieces(self.e, self.scalar, x, 512 // self.bits)
 
     def beyond(self, x: str, limit: float) -> str:
         """Whether the size of x is greater than the limit, or x is NaN."""

@@ -19,7 +19,7 @@ from runtime.config import settings
 from runtime.execute.native import host
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.kinds import Scalar, literal
-from runtime.execute.native.lanes import MAGIC, MANTISSA, Lanes, bit_pattern
+from runtime.execute.native.lanes import MAGIC, MANTISSA, Lanes, bit_pattern, together
 from runtime.execute.native.state import State
 from runtime.execute.native.ufunc_loops import call_on_lanes, inner_loop
 from runtime.execute.native.values import Lazy, Num, one
@@ -136,7 +136,7 @@ def _by_eighths(v: Lanes, t: str, k: str, r: str) -> str:
     for part in v.registers(t):
         index = e.op(f"bitcast {eight} {part} to <8 x i64>")
         found.append(e.call(eight, "llvm.x86.avx512.permvar.df.512", (eight, table), ("<8 x i64>", index)))
-    power = e.together(v.scalar, found)
+    power = together(e, v.scalar, found)
     return v.scaled(v.fma(power, p, power), k)
 
 
