@@ -130,7 +130,8 @@ class Protocol:
     def percent(self, text: Any, values: Any) -> Any:
         """`text % values`; numbers, too, where the left side may be a text."""
         if not isinstance(text, (str, bytes)):
-            return text % values
+            scalar = isinstance(text, np.generic) and isinstance(values, Tensor)  # whose % is a ufunc's
+            return self.operator("mod", text, values) if scalar else text % values
         one = values if isinstance(values, tuple) else (values,)
         simple = not any(isinstance(v, (np.generic, tuple)) for v in one)  # NumPy asks its print options
         if is_static(text) and is_static(values) and simple:
