@@ -337,10 +337,10 @@ def compute(state: State, name: str, kind: Scalar, *xs: str) -> str:
     """The function's value for the lanes of its operands."""
     e = state.e
     often, t, called = name in state.often, e.wide(kind.llvm), f"{name}_{e.lanes}x{kind.llvm}"
-    if e.quick is not None and not often:
-        return _quickly(e, name, kind, xs)
-    if not often and not e.again and called not in e.helpers:
-        return _written_out(state, name, kind, xs)
+    if not often and e.again:
+        return _by_loop(state, name, kind, xs)
+    if not often:
+        return _written_out(state, name, kind, xs) if e.quick is None else _quickly(e, name, kind, xs)
     if called not in e.helpers:
         inner = Emitter(e.watch)
         inner.reports, inner.lanes = e.reports, e.lanes
@@ -366,7 +366,7 @@ def _quickly(e: Emitter, name: str, kind: Scalar, xs: Sequence[str]) -> str:
 
 def settled(e: Emitter, kind: Scalar, element: Element) -> Element:
     """The same function of the indices, in whose code no way parts but at its end: where some lane had an
-    operand for which a mathematical function is not good, all is computed once more, step by step."""
+    operand for which a mathematical function is not good, all is computed once more, by NumPy's loops."""
 
     def found(indices: Sequence[str]) -> Num:
         if e.quick is not None or e.again or e.mask or e.lanes == 1:
@@ -419,11 +419,15 @@ def _written_out(state: State, name: str, kind: Scalar, xs: Sequence[str]) -> st
         e.jump(out)
     e.start(rare)
     with e.scope():
-        ufunc = getattr(np, name)
-        kinds = [kind] * (len(xs) + 1)
-        found = inner_loop(ufunc, kinds)
-        assert found is not None
-        phi.ways.append((call_on_lanes(state, ufunc, kinds, found, xs), e.here.label))
+        phi.ways.append((_by_loop(state, name, kind, xs), e.here.label))
         e.jump(out)
     e.start(out)
     return phi.name
+
+
+def _by_loop(state: State, name: str, kind: Scalar, xs: Sequence[str]) -> str:
+    """The function's value by NumPy's own loop."""
+    ufunc, kinds = getattr(np, name), [kind] * (len(xs) + 1)
+    found = inner_loop(ufunc, kinds)
+    assert found is not None
+    return call_on_lanes(state, ufunc, kinds, found, xs)
