@@ -9,11 +9,14 @@ import os
 import pytest
 
 from runtime.config import settings
+from runtime.execute.native import llvm_load
 
 # Calls wait for native code, which is compiled anew: what a test sees must not depend on time or on the disk.
 for _name, _value in (("compile", "now"), ("cache_dir", "off")):
     setattr(settings, _name, os.environ.setdefault(f"AUTOGRAPH_{_name.upper()}", _value))
 settings.math = "exact"  # plain NumPy is the oracle, to the last bit; tests of fast math say so themselves
+# The same text is the same code: a third of what tests compile, they have compiled a moment before.
+llvm_load._compiled = functools.lru_cache(128)(llvm_load._compiled)
 NO_DEVICE = "needs CuPy and a CUDA device"
 
 

@@ -117,7 +117,7 @@ def quickly() -> Iterator[None]:
     llvm_load._passes()  # they keep the machine that they are made for
     before = llvm_load._machine, llvm_load._compiled
     llvm_load._machine = lambda effort=2: _plain_machine()
-    llvm_load._compiled = lambda text, optimised: before[1](text, False)
+    llvm_load._compiled = lambda text, optimised, effort: before[1](text, False, effort)
     try:
         yield
     finally:

@@ -222,8 +222,11 @@ class Wider(Numeric):
         """`np.add.at` and its like."""
         x = self.pick(scope, is_array)
         if is_array(x.type):
+            key = self.indices(builder, scope)
             value = self.pick(scope, lambda t: numeric(t) and (not is_array(t) or t == x.type))
-            inputs = (Const(self.random.choice(AT)), x, self.indices(builder, scope), value)
+            if is_array(value.type) and len(getattr(key.type, "shape", None) or ()) != 1:
+                value = Const(3)  # NumPy reads beyond the values where it is to broadcast them to more axes
+            inputs = (Const(self.random.choice(AT)), x, key, value)
             builder.add("py.call", inputs, (OBJECT,), span=self.span())
 
     # ------------------------------------------------------------------ Python
