@@ -8,10 +8,12 @@ and warnings.  `np.sum(x)` runs `np.add.reduce(x, axis=None)`, a third of its ti
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from runtime.execute.expression import ATOM, PRODUCT, Slot, Template, call_template
+from runtime.execute.expression import ATOM, PRODUCT, Number, Slot, Template, call_template
 from runtime.ir.graph import Const, Node, Operand
 from runtime.types import ArrayType
 
@@ -29,6 +31,13 @@ MIXED = frozenset(
         "add sub mul truediv iadd isub imul itruediv eq ne lt le gt ge np.add np.subtract np.multiply"
         " np.divide np.equal np.not_equal np.less np.less_equal np.greater np.greater_equal np.maximum"
         " np.minimum"
+    ).split()
+)
+# Those to which an array and a number are what the array and an array of that number of its dtype are.
+ALIKE = MIXED | frozenset(
+    (
+        "floordiv mod ifloordiv imod and_ or_ xor iand ior ixor np.floor_divide np.remainder np.bitwise_and"
+        " np.bitwise_or np.bitwise_xor np.fmax np.fmin np.hypot np.arctan2 np.copysign"
     ).split()
 )
 EXACT = 1 << 24  # every whole number up to here is a float32
@@ -107,6 +116,35 @@ def operands_of(node: Node) -> dict[int, Operand]:
             if type(value) is int and abs(value) <= EXACT and _floats(found[1 - k]):
                 found[k] = Const(float(value))
     return found
+
+
+def as_arrays(node: Node, operands: Mapping[int, Operand]) -> dict[int, Number]:
+    """The operands that are numbers and may as well be arrays of a dtype, of no axes, beside another array.
+
+    NumPy makes such an array for each call, of the very number: none that does not fit, or is not finite."""
+    if node.op not in ALIKE or len(operands) != 2 or node.keywords:
+        return {}
+    found = {}
+    for k, x in operands.items():
+        t = operands[1 - k].type
+        if isinstance(x, Const) and isinstance(t, ArrayType) and not t.scalar and t.device == "cpu":
+            dtype = _holds(t.dtype, x.value)
+            if dtype is not None:
+                found[k] = Number(x.value, dtype)
+    return found
+
+
+def _holds(dtype: np.dtype[Any], number: Any) -> np.dtype[Any] | None:
+    """The dtype in which NumPy takes a Python number beside an array of this dtype; None if it may object."""
+    if not dtype.isnative or dtype.char not in "fdbhilBHIL" or type(number) not in (int, float):
+        return None
+    if dtype.kind == "f" and type(number) is float:
+        limits = np.finfo(dtype)
+        fits = number == 0 or float(limits.smallest_normal) <= abs(number) <= float(limits.max)
+        return dtype if fits else None
+    if dtype.kind in "iu" and type(number) is int:
+        return dtype if np.iinfo(dtype).min <= number <= np.iinfo(dtype).max else None
+    return np.dtype(float) if dtype.kind in "iu" and math.isfinite(number) else None
 
 
 def _floats(x: Operand) -> bool:

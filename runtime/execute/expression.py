@@ -12,7 +12,9 @@ import dataclasses
 import functools
 import re
 from collections.abc import Iterable, Mapping
-from typing import Union
+from typing import Any, Union
+
+import numpy as np
 
 from runtime.dataclass import dataclass
 from runtime.errors import Span
@@ -54,7 +56,16 @@ _BINARY: dict[type[ast.operator], int] = {
     ast.Pow: POWER,
 }
 
-Mark = tuple[int, int, Span]
+
+@dataclass(frozen=True)
+class Number:
+    """A number that may be an array of this dtype, of no axes, where it stands."""
+
+    value: Union[int, float]
+    dtype: np.dtype[Any]
+
+
+Mark = tuple[int, int, Union[Span, Number]]
 
 
 @dataclass(frozen=True)
@@ -62,8 +73,9 @@ class Expr:
     """One Python expression.
 
     level: its precedence.  reads: the local variables in it.  marks: (start, end, span) of the parts
-    that may raise, inner ones after outer ones.  ordered: evaluating it can be observed (it may raise, read
-    memory that changes, have effects), so it keeps its place among others of the kind.
+    that may raise, inner ones after outer ones, and (start, end, number) of literals beside arrays.
+    ordered: evaluating it can be observed (it may raise, read memory that changes, have effects), so it
+    keeps its place among others of the kind.
     subscript: how it is written between brackets, where that differs (`1:2` for a slice).
     literal: the constant that the text is a literal of.
     """

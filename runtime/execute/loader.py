@@ -20,7 +20,15 @@ from runtime.config import settings
 from runtime.errors import Span
 from runtime.execute import traceback
 from runtime.execute.plan import PlanSource
-from runtime.execute.user_lines import codes_in, compile_in_place, no_syntax_warnings, place, users_file
+from runtime.execute.user_lines import (
+    codes_in,
+    compile_in_place,
+    no_syntax_warnings,
+    numbers,
+    parsed,
+    place,
+    users_file,
+)
 from runtime.places import module_of
 
 _NUMBER = itertools.count(1)
@@ -74,7 +82,7 @@ def _from_text(plan: PlanSource, bound: Mapping[str, Any], inner: traceback.Inne
     """The function, compiled under a name of its own; its text is where debuggers look for it."""
     filename = f"<plan {plan.name} #{next(_NUMBER)}>"
     with no_syntax_warnings():
-        code = compile(plan.text, filename, "exec")
+        code = compile(parsed(plan), filename, "exec", dont_inherit=True)
     function = _function(plan, code, bound, f"plan.{plan.name}")
     linecache.cache[filename] = (len(plan.text), None, plan.text.splitlines(keepends=True), filename)
     traceback.register(filename, functools.partial(_place, plan), inner)
@@ -100,7 +108,7 @@ def _in_place(
 def _function(
     plan: PlanSource, code: types.CodeType, bound: Mapping[str, Any], module: str
 ) -> types.FunctionType:
-    namespace: dict[str, Any] = {"__name__": module, **bound}
+    namespace: dict[str, Any] = {"__name__": module, **bound, **numbers(plan)}
     exec(code, namespace)
     function: types.FunctionType = namespace.pop(plan.name)
     return function

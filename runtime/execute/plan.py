@@ -8,7 +8,9 @@ from typing import Any
 
 from runtime.dataclass import dataclass
 from runtime.errors import Span
-from runtime.execute.expression import Mark
+from runtime.execute.expression import Number
+
+Place = tuple[int, int, Span]
 
 
 @dataclass(frozen=True)
@@ -18,6 +20,8 @@ class PlanSource:
     name: the function's.  constants: the objects that its global names stand for.
     lines: the user's place of each line of the text (1-based).
     marks: finer places within a line, where an expression of another user line was written into it.
+    numbers: literals beside arrays, by line; they are arrays once the function is loaded, since NumPy would
+        make one for each call, which takes half of the time that a short one needs.
     device: whose functions it calls: "cpu" or "cuda".
     parts: the functions that it calls by name, those first that others call; bound to the same constants.
     """
@@ -26,7 +30,8 @@ class PlanSource:
     name: str
     constants: Mapping[str, Any]
     lines: Mapping[int, Span]
-    marks: Mapping[int, tuple[Mark, ...]] = dataclasses.field(default_factory=dict)
+    marks: Mapping[int, tuple[Place, ...]] = dataclasses.field(default_factory=dict)
+    numbers: Mapping[int, tuple[tuple[int, int, Number], ...]] = dataclasses.field(default_factory=dict)
     device: str = "cpu"
     parts: tuple[PlanSource, ...] = ()
 

@@ -20,10 +20,10 @@ from runtime.execute.chained import Chained
 from runtime.execute.chains import ufunc_of, with_blocks
 from runtime.execute.constants import Constants, slice_expression
 from runtime.execute.dataflow import Flow
-from runtime.execute.direct import operands_of, picks_constant
-from runtime.execute.expression import ATOM, Expr, Mark, Slot, Template, call_template, variable
+from runtime.execute.direct import as_arrays, operands_of, picks_constant
+from runtime.execute.expression import ATOM, Expr, Number, Slot, Template, call_template, variable
 from runtime.execute.names import PlanNames
-from runtime.execute.plan import PlanSource
+from runtime.execute.plan import Place, PlanSource
 from runtime.ir.calls import callee, with_callees
 from runtime.ir.graph import Graph, Node, Operand, Value
 from runtime.ir.opdef import OpDef
@@ -73,7 +73,8 @@ def _assemble(lines: Sequence[Line], name: str, constants: Constants, device: st
     """Indent, add the comments that point to the user's lines, and collect the maps back."""
     texts: list[str] = []
     spans: dict[int, Span] = {}
-    marks: dict[int, tuple[Mark, ...]] = {}
+    marks: dict[int, tuple[Place, ...]] = {}
+    numbers: dict[int, tuple[tuple[int, int, Number], ...]] = {}
     shown: tuple[str, int] | None = None
     for number, line in enumerate(lines, 1):
         indent = "    " * line.depth
@@ -84,12 +85,15 @@ def _assemble(lines: Sequence[Line], name: str, constants: Constants, device: st
             if (span.file, span.line) != shown:
                 text += _comment(text, line.text, span)
                 shown = (span.file, span.line)
-        moved = tuple((a + len(indent), b + len(indent), s) for a, b, s in line.marks if s != span)
-        if moved:
-            own = tuple((a + len(indent), b + len(indent), s) for a, b, s in line.marks)
-            marks[number] = own
+        own = [(a + len(indent), b + len(indent), what) for a, b, what in line.marks]
+        places = tuple((a, b, what) for a, b, what in own if isinstance(what, Span))
+        if any(place != span for _, _, place in places):
+            marks[number] = places
+        literals = tuple((a, b, what) for a, b, what in own if isinstance(what, Number))
+        if literals:
+            numbers[number] = literals
         texts.append(text)
-    return PlanSource("\n".join(texts) + "\n", name, constants.bound, spans, marks, device)
+    return PlanSource("\n".join(texts) + "\n", name, constants.bound, spans, marks, numbers, device)
 
 
 def _comment(text: str, statement: str, span: Span) -> str:
@@ -196,6 +200,7 @@ class _Printer(Chained):
         named = [k for k in order if k in template.named or k in crowded or self.strays(scope, node, k)]
         free = self.flow.free(node)
         found = self.consume(scope, operands, order, named=named, now=not (waits or free), room=WIDTH)
+        self.numbers(node, operands, found)
         for k in objects(node, template):
             literal = found[k].literal
             if literal is not None:
@@ -213,6 +218,12 @@ class _Printer(Chained):
             self.assign(scope, node.outputs[0], expr)
         else:
             self.unpack(scope, node, expr)
+
+    def numbers(self, node: Node, operands: Mapping[int, Operand], found: dict[int, Expr]) -> None:
+        """Mark literals of numbers that may be arrays once the plan is loaded."""
+        for k, number in as_arrays(node, operands).items() if self.device == "cpu" else ():
+            if found[k].literal is not None:
+                found[k] = dataclasses.replace(found[k], marks=((0, len(found[k].text), number),))
 
     def overwrites(self, scope: Scope, node: Node) -> bool:
         """Print `np.where(mask, c, x)` as a write into x, where nobody else has x: a fifth of the time."""
@@ -279,7 +290,8 @@ class _Printer(Chained):
         operand = node.inputs[k]
         if _COLUMNS_KNOWN or not isinstance(operand, Value) or operand not in scope.queue:
             return False
-        return any(mark[2].line != (node.span.line if node.span else 0) for mark in scope.env[operand].marks)
+        marks = (what for _, _, what in scope.env[operand].marks if isinstance(what, Span))
+        return any(place.line != (node.span.line if node.span else 0) for place in marks)
 
     def unpack(self, scope: Scope, node: Node, expr: Expr) -> None:
         """Print a node with several outputs as an assignment to several variables."""
@@ -297,7 +309,9 @@ class _Printer(Chained):
         gets a variable of its own if the old one is still needed.
         """
         target = node.inputs[0]
-        found = self.consume(scope, operands_of(node), template.order, named=[0])
+        operands = operands_of(node)
+        found = self.consume(scope, operands, template.order, named=[0])
+        self.numbers(node, operands, found)
         expr = found[0]
         array = isinstance(target.type, ArrayType) and not target.type.scalar
         if expr.reads != {expr.text} or (not array and expr.text in scope.busy(after=True)):

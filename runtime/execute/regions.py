@@ -240,7 +240,8 @@ class Regions(Blocks, abc.ABC):
         if arms[0].diverges:
             self.lines += false
         elif is_if(false):
-            self.lines += [dataclasses.replace(false[0], text=f"el{false[0].text}"), *false[1:]]
+            moved = tuple((start + 2, end + 2, what) for start, end, what in false[0].marks)
+            self.lines += [dataclasses.replace(false[0], text=f"el{false[0].text}", marks=moved), *false[1:]]
         else:
             self.emit(["else:"])
             self.nest(false)

@@ -16,7 +16,10 @@ import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from runtime.errors import Span
+from runtime.execute.expression import Number
 from runtime.execute.plan import PlanSource
 
 # Line, first and last column, as instructions keep them; the last one tells places apart that share the rest.
@@ -52,7 +55,7 @@ def outermost(span: Span) -> Span:
 
 def compile_in_place(plan: PlanSource, file: str) -> tuple[types.CodeType, Mapping[Position, Span]]:
     """The plan's code with the user's positions, and the whole place that each position stands for."""
-    tree = ast.parse(plan.text)
+    tree = parsed(plan)
     lines = plan.text.encode().splitlines()
     nearest = _nearest(plan, len(lines))
     positions: dict[Span, Position] = {}
@@ -78,6 +81,52 @@ def compile_in_place(plan: PlanSource, file: str) -> tuple[types.CodeType, Mappi
     with no_syntax_warnings():
         code = compile(tree, file, "exec", dont_inherit=True)
     return code, {position: span for span, position in positions.items()}
+
+
+def parsed(plan: PlanSource) -> ast.Module:
+    """The tree of the text, in which literals beside arrays are names of arrays: see `numbers`."""
+    tree = ast.parse(plan.text)
+    return _Numbers(plan).visit(tree) if plan.numbers else tree
+
+
+def numbers(plan: PlanSource) -> dict[str, Any]:
+    """What the names stand for that `parsed` puts in; no name of a text is like them."""
+    found = {}
+    for _, _, number in itertools.chain.from_iterable(plan.numbers.values()):
+        found[_name(number)] = made = np.array(number.value, number.dtype)
+        made.flags.writeable = False
+    return found
+
+
+def _name(number: Number) -> str:
+    return f"{number.value!r} as {number.dtype}"
+
+
+class _Numbers(ast.NodeTransformer):
+    """Puts names in the place of the literals that are marked."""
+
+    def __init__(self, plan: PlanSource) -> None:
+        lines = plan.text.splitlines()
+        self.names: dict[tuple[int, int, int], str] = {}
+        for at, marks in plan.numbers.items():
+            for start, end, number in marks:
+                text = lines[at - 1]
+                if text[start:end].strip("()") == repr(number.value):
+                    first, last = len(text[:start].encode()), len(text[:end].encode())
+                    self.names[at, first, last] = _name(number)
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        """A number."""
+        return self._named(node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        """A negative number, or something else."""
+        named = self._named(node)
+        return self.generic_visit(node) if named is node else named
+
+    def _named(self, node: ast.Constant | ast.UnaryOp) -> ast.AST:
+        name = self.names.get((node.lineno, node.col_offset, node.end_col_offset or 0))
+        return node if name is None else ast.copy_location(ast.Name(name, ast.Load()), node)
 
 
 def _placed(tree: ast.AST) -> Iterator[Any]:
