@@ -108,7 +108,9 @@ def test_inner_functions_that_call_each_other_are_followed_once(monkeypatch):
 def constants_that_warn(x):
     low = np.log(-1.0)
     high = np.float32(1e300)
-    return x + low, x * np.exp(1e4), x * high, np.float64(len(x) - 3) % (x[0] * 2)
+    zero = "a text at first"
+    zero = np.float32(0.0)
+    return x + low, x * np.exp(1e4), x * high, zero % (x[0] * 2)
 
 
 def test_functions_of_constants_that_warn_are_traced_and_warn_on_each_call():
