@@ -16,6 +16,17 @@ _NAMING = frozenset(["id", "arg", "name", "asname", "rest", "names"])
 _RESERVED = frozenset(keyword.kwlist) | frozenset(dir(builtins))
 
 
+class _Named(dict[type, tuple[str, ...]]):
+    """For each kind of node the fields in which identifiers stand."""
+
+    def __missing__(self, kind: type) -> tuple[str, ...]:
+        found = self[kind] = tuple(field for field in getattr(kind, "_fields", ()) if field in _NAMING)
+        return found
+
+
+_NAMED = _Named()
+
+
 class Names:
     """Gives out names that are neither taken, nor keywords, nor builtins; remembers what it gave."""
 
@@ -46,8 +57,8 @@ def names_in(tree: ast.AST) -> set[str]:
     found: set[str] = set()
     for node in walk(tree):
         held = node.__dict__
-        for field in _NAMING & held.keys():
-            value = held[field]
+        for field in _NAMED[type(node)]:
+            value = held.get(field)
             if isinstance(value, str):
                 found.add(value.partition(".")[0])
             elif field == "names":  # of a global or nonlocal statement

@@ -8,7 +8,7 @@ operators) is left out of every walk.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import gast
@@ -52,30 +52,70 @@ class _Fields(dict[type, tuple[str, ...]]):
 FIELDS = _Fields()
 
 
+def _any_parts(fields: tuple[str, ...]) -> Callable[[Any], list[Any]]:
+    def parts(node: Any) -> list[Any]:
+        found: list[Any] = []
+        held = node.__dict__
+        for field in fields:
+            value = held.get(field)
+            if value is None:
+                continue
+            if type(value) is list:
+                found += [item for item in value if isinstance(item, ast.AST)]
+            elif isinstance(value, ast.AST):
+                found.append(value)
+        return found
+
+    return parts
+
+
+def _part(field: str) -> Callable[[Any], list[Any]]:
+    def part(node: Any) -> list[Any]:
+        value = node.__dict__.get(field)
+        return [] if value is None else [value]
+
+    return part
+
+
+# Written out for the kinds that most nodes are of; by the fields in which nodes stand.
+_USUAL: dict[tuple[str, ...], Callable[[Any], list[Any]]] = {
+    (): lambda node: [],
+    ("annotation",): _part("annotation"),
+    ("value",): _part("value"),
+    ("operand",): _part("operand"),
+    ("left", "right"): lambda node: [node.left, node.right],
+    ("value", "slice"): lambda node: [node.value, node.slice],
+    ("func", "args", "keywords"): lambda node: [node.func, *node.args, *node.keywords],
+    ("targets", "value"): lambda node: [*node.targets, node.value],
+    ("left", "comparators"): lambda node: [node.left, *node.comparators],
+}
+
+
+class _Parts(dict[type, Callable[[Any], list[Any]]]):
+    """For each kind of node what gives the nodes that stand directly in it."""
+
+    def __missing__(self, kind: type) -> Callable[[Any], list[Any]]:
+        fields = FIELDS[kind]
+        found = self[kind] = _USUAL.get(fields) or _any_parts(fields)
+        return found
+
+
+PARTS = _Parts()
+
+
 def children(node: Any) -> list[Any]:
     """The nodes that stand directly in this one."""
-    found: list[Any] = []
-    held = node.__dict__
-    for field in FIELDS[type(node)]:
-        value = held.get(field)
-        if value is None:
-            continue
-        if type(value) is list:
-            for item in value:
-                if isinstance(item, ast.AST):
-                    found.append(item)
-        elif isinstance(value, ast.AST):
-            found.append(value)
-    return found
+    return PARTS[type(node)](node)
 
 
 def walk(root: Any) -> Iterator[Any]:
     """The node and all nodes in it; no order is promised but that a node comes before its parts."""
     todo = [root]
+    parts = PARTS
     while todo:
         node = todo.pop()
         yield node
-        todo += children(node)
+        todo += parts[type(node)](node)
 
 
 class _Translating:

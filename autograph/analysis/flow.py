@@ -13,7 +13,15 @@ from typing import NamedTuple
 
 import gast
 
-from autograph.analysis.scopes import FUNCTIONS, SCOPES, Scope, import_names, outer_parts, parameter_nodes
+from autograph.analysis.scopes import (
+    FUNCTIONS,
+    PLAIN,
+    SCOPES,
+    Scope,
+    import_names,
+    outer_parts,
+    parameter_nodes,
+)
 from autograph.trees import children
 
 EVERYTHING = -1  # the set of all names: what holds where control never comes
@@ -68,8 +76,12 @@ _KINDS = {gast.Load: "read", gast.Del: "delete"}
 
 
 def _collect(node: gast.AST, table: Mapping[gast.AST, Scope], late: bool, found: list[Event]) -> None:
-    if isinstance(node, gast.Name):
+    kind = type(node)
+    if kind is gast.Name:
         found.append(Event(_KINDS.get(type(node.ctx), "bind"), node.id, node, late))
+    elif kind in PLAIN:
+        for part in children(node):
+            _collect(part, table, late, found)
     elif isinstance(node, SCOPES):
         for part in outer_parts(node):
             _collect(part, table, late, found)
@@ -148,9 +160,12 @@ def local_names(node: gast.AST, extra: Iterable[str] = ()) -> Index:
     todo = list(reversed(node.body)) if isinstance(node.body, list) else [node.body]
     while todo:
         part = todo.pop()
-        if isinstance(part, gast.Name):
-            if not isinstance(part.ctx, gast.Load):
+        kind = type(part)
+        if kind is gast.Name:
+            if type(part.ctx) is not gast.Load:
                 names.append(part.id)
+        elif kind in PLAIN:
+            todo.extend(reversed(children(part)))
         elif isinstance(part, SCOPES):
             if isinstance(part, FUNCTIONS) and not isinstance(part, gast.Lambda):
                 names.append(part.name)

@@ -18,6 +18,19 @@ from runtime.dataclass import dataclass
 COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 FUNCTIONS = (gast.FunctionDef, gast.AsyncFunctionDef, gast.Lambda)
 SCOPES = (*FUNCTIONS, *COMPREHENSIONS)
+# Kinds of nodes that are no more than their parts, whatever is asked of names: most nodes are of these.
+PLAIN = frozenset(
+    (
+        gast.Attribute,
+        gast.BinOp,
+        gast.Call,
+        gast.Constant,
+        gast.Expr,
+        gast.Subscript,
+        gast.Tuple,
+        gast.UnaryOp,
+    )
+)
 
 
 @dataclass(eq=False)
@@ -153,8 +166,13 @@ class _Builder:
         scope.bound[name] = scope.bound.get(name, 0) + 1
 
     def visit(self, node: gast.AST, scope: Scope) -> None:
-        if isinstance(node, gast.Name):
+        kind = type(node)
+        if kind is gast.Name:
             self.name(node, scope)
+            return
+        if kind in PLAIN:
+            for child in children(node):
+                self.visit(child, scope)
             return
         if isinstance(node, SCOPES):
             self.function(node, scope)

@@ -16,7 +16,7 @@ from typing import NoReturn
 import gast
 import numpy as np
 
-from autograph.analysis.scopes import FUNCTIONS
+from autograph.analysis.scopes import FUNCTIONS, PLAIN
 from autograph.names import Names, names_in
 from autograph.template import attribute, call, load
 from autograph.trees import walk
@@ -175,8 +175,12 @@ def bound_names(root: gast.AST) -> set[str]:
     """All names that are bound anywhere in the tree, parameters of inner functions too."""
     found: set[str] = set()
     for node in walk(root):
-        if isinstance(node, gast.Name) and not isinstance(node.ctx, gast.Load):
-            found.add(node.id)
+        kind = type(node)
+        if kind is gast.Name:
+            if type(node.ctx) is not gast.Load:
+                found.add(node.id)
+        elif kind in PLAIN:
+            continue
         elif isinstance(node, (gast.FunctionDef, gast.ClassDef)) and node is not root:
             found.add(node.name)
         elif isinstance(node, (gast.MatchAs, gast.MatchStar)) and node.name is not None:
