@@ -11,7 +11,8 @@ import linecache
 import os
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from runtime.errors import Span
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _OWN = tuple(os.path.join(_HERE, name) + os.sep for name in ("runtime", "autograph"))
 ENTRY_FILE = "<autograph entry>"  # of functions that are written for the dispatch of calls
+MOST = 512  # code objects of which something is remembered, for each thing
+R = TypeVar("R")
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 
 
@@ -55,7 +58,23 @@ def depth() -> int:
     return count
 
 
-@functools.lru_cache(maxsize=128)
+def by_code(make: Callable[[types.CodeType], R]) -> Callable[[types.CodeType], R]:
+    """The function, its results kept by which code object it is: to tell whether two are equal takes long."""
+    known: dict[int, tuple[types.CodeType, R]] = {}
+
+    @functools.wraps(make)
+    def kept(code: types.CodeType) -> R:
+        found = known.get(id(code))
+        if found is None:
+            while len(known) >= MOST:
+                known.pop(next(iter(list(known)), 0), None)
+            found = known[id(code)] = code, make(code)
+        return found[1]
+
+    return kept
+
+
+@by_code
 def positions(code: types.CodeType) -> tuple[tuple[int | None, ...], ...]:
     """(line, last line, column, last column) of each instruction; nothing before Python 3.11."""
     return tuple(code.co_positions()) if hasattr(code, "co_positions") else ()

@@ -7,11 +7,12 @@ operator it carries out.  Only names, printed plans and texts of errors depend o
 from __future__ import annotations
 
 import dis
-import functools
 import types
 
+from runtime.places import by_code
 
-@functools.lru_cache(maxsize=4096)
+
+@by_code
 def _stores(code: types.CodeType) -> dict[int, tuple[str, ...]]:
     """For each instruction offset, the names stored directly after it."""
     steps = [i for i in dis.get_instructions(code) if i.opname not in ("CACHE", "EXTENDED_ARG")]
@@ -40,7 +41,7 @@ def _stores(code: types.CodeType) -> dict[int, tuple[str, ...]]:
     return out
 
 
-@functools.lru_cache(maxsize=4096)
+@by_code
 def _operators(code: types.CodeType) -> dict[int, str]:
     """For the offset of each instruction that carries out a Python operator: "<", "+", "+=", ..."""
     kinds = ("BINARY_", "COMPARE_", "INPLACE_")
@@ -71,7 +72,7 @@ def names_stored(frame: types.FrameType | None) -> tuple[str, ...]:
     return tuple(n for n in found if n.isidentifier()) if all(n.isidentifier() for n in found) else ()
 
 
-@functools.lru_cache(maxsize=4096)
+@by_code
 def _kept(code: types.CodeType) -> tuple[str, ...]:
     """The parameters that a function returns as they came in; empty when it does anything else."""
     names: list[str] = []
