@@ -6,6 +6,7 @@ never taken for the user's; nothing is kept of a frame.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import linecache
 import os
@@ -107,11 +108,30 @@ def place(function: object) -> Span | None:
     return span_of(code, -1, code.co_firstlineno) if isinstance(code, types.CodeType) else None
 
 
+_place_of_plan: Callable[[types.FrameType], Span | None] | None = None
+
+
+def tell_places(of: Callable[[types.FrameType], Span | None]) -> None:
+    """Give the function that says which of the user's lines a frame of a plan is at."""
+    global _place_of_plan
+    _place_of_plan = of
+
+
+def _span_of_frame(frame: types.FrameType, caller: Span | None) -> Span:
+    """The user's line that a frame is at, that of a plan with a text of its own included."""
+    code, place = frame.f_code, None
+    if _place_of_plan is not None and code.co_filename.startswith("<plan "):
+        place = _place_of_plan(frame)
+    if place is None:
+        return span_of(code, frame.f_lasti, frame.f_lineno, caller)
+    return place if place.caller is not None else dataclasses.replace(place, caller=caller)
+
+
 def span_here(until: types.CodeType | None = None) -> Span | None:
     """The user's line that is being run, with those it was called from; `until` as in `frames`."""
     span = None
     for frame in reversed(list(frames(until))):
-        span = span_of(frame.f_code, frame.f_lasti, frame.f_lineno, span)
+        span = _span_of_frame(frame, span)
     return span
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from runtime.config import settings
 from runtime.dataclass import dataclass
 from runtime.errors import AutographError, Span
-from runtime.places import is_own
+from runtime.places import is_own, tell_places
 
 # (code, index of the instruction or -1, line) -> the user's place
 Places = Callable[[types.CodeType, int, int], "Span | None"]
@@ -96,6 +96,9 @@ def place_of(frame: types.FrameType) -> Span | None:
     """The user's place that a frame of generated code is at; None for any other frame."""
     made = _generated(frame.f_code)
     return None if made is None else made.places(frame.f_code, frame.f_lasti, frame.f_lineno)
+
+
+tell_places(place_of)
 
 
 def forget(filename: str) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from runtime import errors
+from runtime.config import settings
 
 HEADER = "import numpy as np\nimport autograph as ag\nimport runtime\n"
 CASE = re.compile(r"^=+ ([^\n]*)\n(.*?)^-------- (\w+)\n(.*?)(?=^========|\Z)", re.MULTILINE | re.DOTALL)
@@ -61,3 +62,10 @@ def test_every_class_has_a_case_or_a_page() -> None:
     for cls in vars(errors).values():
         if isinstance(cls, type) and issubclass(cls, errors.AutographError) and cls is not errors.TraceError:
             assert any(cls.__name__ in place for place in told), cls
+
+
+def test_the_users_line_where_plans_have_a_text_of_their_own(tmp_path: pathlib.Path) -> None:
+    (found,) = [case for case in CASES if case[0] == "a body that returns a tuple of one"]
+    with settings.override(show_generated_frames=True):
+        error = run(found[1], tmp_path)
+    assert "at user.py:6 in f" in str(error).replace(f"{tmp_path}/", "")

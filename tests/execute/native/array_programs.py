@@ -72,9 +72,9 @@ class Writer:
         if kind < 0.8:
             return f"np.where({self.test(depth - 1)}, {self.expression(depth - 1)}, {self.other(depth - 1)})"
         if kind < 0.84:
-            return (
-                f"np.clip({self.expression(depth - 1)}, {self.pick('0', '-1', '0.5')}, {self.pick('1', '2')})"
-            )
+            low, high = self.pick("0", "-1", "0.5"), self.pick("1", "2")
+            # which of two equal zeros it is depends on NumPy (docs/differences.md, point 3)
+            return f"(np.clip({self.expression(depth - 1)}, {low}, {high}) + 0)"
         if kind < 0.87:
             axis = self.pick(*range(self.rank), -1)
             return f"np.roll({self.expression(depth - 1)}, {self.pick(1, -1, 2, -3)}, axis={axis})"
