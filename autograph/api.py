@@ -7,6 +7,7 @@ by Python itself (an error under `strict=True`).
 
 from __future__ import annotations
 
+import functools
 import inspect
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -201,7 +202,7 @@ def source_tracer(python: Callable[..., Any]) -> Tracer:
 
         def traced(hooks: calls.SourceHooks) -> TraceResult:
             return tracing.trace_call(
-                lambda *args, **kwargs: hooks.twin(python, len(args), kwargs)(*args, **kwargs),
+                functools.partial(hooks.outermost, python),
                 positional,
                 keywords,
                 name=name,

@@ -226,6 +226,14 @@ class SourceHooks(Hooks):
         top = _top_module(function)
         return top in _LIBRARIES | _PACKAGES and top != self.root_module.partition(".")[0]
 
+    def outermost(self, function: types.FunctionType, *args: Any, **kwargs: Any) -> Any:
+        """Call the twin of the function that is traced: a call of itself on the way is seen as what it is."""
+        trace = self.trace
+        assert trace is not None
+        signature = function.__code__, [trace.type_of(a) for a in (*args, *kwargs.values())]
+        trace.calls.append((signature, trace.regions))
+        return self.twin(function, len(args), kwargs)(*args, **kwargs)
+
     def twin(
         self, function: types.FunctionType, given: int = 0, named: Collection[str] = ()
     ) -> Callable[..., Any]:

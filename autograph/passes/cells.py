@@ -127,7 +127,7 @@ def used_up(root: gast.AST, work: Work) -> set[gast.AST]:
 def direct_functions(table: dict[gast.AST, Scope], boxes: Boxes) -> frozenset[str]:
     """The inner functions that may be called as written: their names are bound once in the whole tree.
 
-    None that may call one another: recursion is seen where calls go through `ag.call`, and only there.
+    None that may end up in itself: recursion is seen where calls go through `ag.call`, and only there.
     """
     bindings: dict[str, int] = {}
     for scope in table.values():
@@ -155,8 +155,8 @@ def direct_functions(table: dict[gast.AST, Scope], boxes: Boxes) -> frozenset[st
         for names in mentioned.values():
             if middle in names:
                 names |= mentioned[middle]
-    mutual = {name for name in found if any(name in mentioned[other] for other in mentioned[name] - {name})}
-    return frozenset(found - mutual - {name for _, name in boxes})
+    recursive = {name for name in found if name in mentioned[name]}
+    return frozenset(found - recursive - {name for _, name in boxes})
 
 
 def late_walruses(root: gast.AST, table: dict[gast.AST, Scope]) -> list[tuple[Scope, str]]:

@@ -79,9 +79,10 @@ def test_call(call: str) -> None:
     assert text.splitlines()[1].strip() == f"return {CALLS[call]}"
 
 
-def test_inner_functions_are_called_as_written_but_not_by_themselves() -> None:
-    text = text_of(conversion("def f(x):\n    def g(k):\n        return g(k - 1)\n    return g(x)").node)
-    assert "return ag.call(g, k - 1)" in text and "return g(x)" in text
+def test_inner_functions_are_called_as_written_but_for_those_that_recur() -> None:
+    inner = "    def g(k):\n        return g(k - 1)\n    def h(k):\n        return k\n"
+    text = text_of(conversion(f"def f(x):\n{inner}    return g(x) + h(x)").node)
+    assert "return ag.call(g, k - 1)" in text and "return ag.call(g, x) + h(x)" in text
 
 
 def test_free_names_that_are_rebound_are_reported() -> None:
