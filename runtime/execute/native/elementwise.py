@@ -507,7 +507,7 @@ def along(state: State, target: Arr, value: Lazy, outer: list[str], size: str) -
         stored_line(state, target, value, outer, last, first, bool(rows), even and not before, before)
 
     each = duration(value, target.dtype) / max(about(target.dims[-1:]), 1)
-    shares.share(state, "0", size, some, cost=each, grain=TILE)
+    shares.share(state, "0", size, some, cost=each, grain=TILE, near=near(state, target, value))
 
 
 def across(state: State, target: Arr, value: Lazy) -> None:
@@ -535,7 +535,16 @@ def across(state: State, target: Arr, value: Lazy) -> None:
             counted(e, first, last, 1, lambda k: nested([k]))
 
     inner = about(target.dims[2 if pairs else 1 : -1])
-    shares.share(state, "0", total, some, cost=inner * duration(value, target.dtype))
+    cost = inner * duration(value, target.dtype)
+    shares.share(state, "0", total, some, cost=cost, near=near(state, target, value))
+
+
+def near(state: State, target: Arr, value: Lazy) -> bool:
+    """Whether threads have just made what is read, each a part of it; then so they do the target."""
+    found = any(a.data in state.spread for a in value.leaves)
+    if found:
+        state.spread.add(target.data)
+    return found
 
 
 def stored_line(

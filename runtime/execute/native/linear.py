@@ -28,7 +28,9 @@ from runtime.execute.native.elementwise import (
 from runtime.execute.native.emit import FALSE, TRUE, Emitter
 from runtime.execute.native.kinds import Scalar, Unlowered
 from runtime.execute.native.lines import counted
+from runtime.execute.native.panels import either
 from runtime.execute.native.scalars import loop_kinds
+from runtime.execute.native.shares import own_memory, share, threads_now
 from runtime.execute.native.state import State
 from runtime.execute.native.ufunc_loops import inner_loop
 from runtime.execute.native.values import Arr, Num, Val
@@ -121,7 +123,6 @@ def joined(
     owns = [onto(state, pair, link, dtype) for pair, link in zip(pairs, links, strict=False)]
     if math.prod(map(int, outer)) < 2 and (place is None or other is not place or owns[0] is None):
         return None
-    room = create(state, dims[-2:], kind.dtype, False)
     target = create(state, dims, dtype, False) if place is None else place
 
     def one_link(
@@ -131,12 +132,13 @@ def joined(
         compute: Callable[[Val, Val], Val],
         given: Val,
         to: Arr,
+        room: Arr,
     ) -> None:
         call_loop(state, kind, [*places, room.data], sizes, steps)
         e.version += 1
         assigned(state, to, compute(given, room))
 
-    def one_matrix(indices: list[str]) -> None:
+    def one_matrix(room: Arr, indices: list[str]) -> None:
         to = at(state, target, indices)
         given = other
         if other is target:
@@ -148,7 +150,7 @@ def joined(
             places = [matrix(e, a, indices), matrix(e, b, indices)]
             steps = strides_of(kind, a, b, room)
             sizes = ["1", a.dims[-2], a.dims[-1], dims[-1]]
-            by_room = functools.partial(one_link, places, sizes, steps, compute, given, to)
+            by_room = functools.partial(one_link, places, sizes, steps, compute, given, to, room)
             if own is None or given is not to:
                 by_room()
             else:
@@ -157,16 +159,68 @@ def joined(
             e.version += 1
             given = to
 
-    def loops(indices: list[str]) -> None:
-        if len(indices) == len(outer):
-            one_matrix(indices)
-        else:
-            counted(e, "0", outer[len(indices)], 1, lambda i: loops([*indices, i]))
+    def some(first: str, last: str) -> None:
+        size = str(math.prod(map(int, dims[-2:])))
+        found = own_memory(
+            state, size, kind.dtype.itemsize, lambda size: create(state, [size], kind.dtype, False).data
+        )
+        room = Arr(kind.dtype, found, dims[-2:], dense(e, dims[-2:], kind.dtype.itemsize))
+        over(e, outer, first, last, functools.partial(one_matrix, room))
 
     e.flush()
-    loops([])
+    apart = [by_itself(state, pair) if own is None else own for pair, own in zip(pairs, owns, strict=True)]
+    if other is not target:
+        apart.append(by_itself(state, pairs[0]))
+    stacked_over(state, outer, some, apart)
     e.version += 1
     return target, len(pairs)
+
+
+def by_itself(state: State, pair: Pair) -> products.Found | None:
+    """Code of our own for the product alone."""
+    a, b, kind, dims = pair
+    result = Arr(kind.dtype, "", dims[-2:], dense(state.e, dims[-2:], kind.dtype.itemsize))
+    return our_code(state.e, kind, ["1", a.dims[-2], a.dims[-1], dims[-1]], strides_of(kind, a, b, result))[0]
+
+
+def stacked_over(
+    state: State,
+    outer: Sequence[str],
+    some: Callable[[str, str], None],
+    owns: Sequence[products.Found | None],
+) -> None:
+    """`some(first, last)` of all matrices of a stack; threads share them if all products are by our code,
+    as libraries have threads of their own."""
+    count = functools.reduce(functools.partial(times, state.e), outer, "1")
+    found = [own for own in owns if own is not None]
+    if count == "1" or len(found) < len(owns):
+        some("0", count)
+        return
+    tried = TRUE
+    for own in {x.large: x for x in found}.values():
+        tried = state.e.both(tried, as_tried(state, own))
+    share(state, "0", count, some, cost=sum(own.work for own in found), only=tried)
+
+
+def over(
+    e: Emitter, outer: Sequence[str], first: str, last: str, one: Callable[[list[str]], None]
+) -> None:  # fmt: skip
+    """`one(indices)` for matrices of a stack, from one number to another."""
+    axes = [k for k, n in enumerate(outer) if n != "1"]
+
+    def matrix(number: str) -> None:
+        indices = ["0"] * len(outer)
+        for k in axes[:0:-1]:
+            indices[k] = e.op(f"urem i64 {number}, {outer[k]}")
+            number = e.op(f"udiv i64 {number}, {outer[k]}")
+        if axes:
+            indices[axes[0]] = number
+        one(indices)
+
+    if (first, last) == ("0", "1"):
+        matrix("0")
+    else:
+        counted(e, first, last, 1, matrix)
 
 
 Pair = tuple[Arr, Arr, Scalar, tuple[str, ...]]
@@ -273,14 +327,11 @@ def product(state: State, a: Arr, b: Arr, kind: Scalar) -> Val:
         places.append(target if at == "0" else e.op(f"getelementptr i8, ptr {target}, i64 {at}"))
         call_loop(state, kind, places, ["1", m, k, n], [item, item, item, *steps])
 
-    def loops(indices: list[str]) -> None:
-        if len(indices) == len(outer):
-            one_product(indices)
-        else:
-            counted(e, "0", outer[len(indices)], 1, lambda i: loops([*indices, i]))
-
     e.flush()
-    loops([])
+    own, usual = our_code(e, kind, ["1", m, k, n], [item, item, item, *steps])
+    stacked_over(
+        state, outer, lambda first, last: over(e, outer, first, last, one_product), [None if usual else own]
+    )
     e.version += 1
     if cell:
         return load(e, kind, cell)
@@ -338,18 +389,6 @@ def call_loop(state: State, kind: Scalar, places: list[str], dims: list[str], st
     )
 
 
-def either(e: Emitter, condition: str, yes: Callable[[], None], no: Callable[[], None]) -> None:
-    """Code for both cases."""
-    blocks, out = (e.block("yes"), e.block("no")), e.block("either")
-    e.branch(condition, *blocks)
-    for block, write in zip(blocks, (yes, no), strict=True):
-        e.start(block)
-        with e.scope():
-            write()
-            e.jump(out)
-    e.start(out)
-
-
 def our_code(
     e: Emitter, kind: Scalar, dims: list[str], steps: list[str], onto: str = ""
 ) -> tuple[products.Found | None, dict[str, int]]:
@@ -364,19 +403,31 @@ def our_code(
 
 
 def as_tried(state: State, own: products.Found) -> str:
-    """Whether the library has as many threads as it had when the function was compared with it."""
-    asked = state.e.effect(f"call i32 {state.address('blas_threads', products.threads_address())}()")
-    return state.e.effect(f"icmp eq i32 {asked}, {own.threads}")
+    """Whether the library has as many threads as it had when the function was compared with it, and the
+    function is as fast."""
+    e = state.e
+    asked = e.effect(f"call i32 {state.address('blas_threads', products.threads_address())}()")
+    same = e.effect(f"icmp eq i32 {asked}, {own.threads}")
+    if not own.large:
+        return same
+    return e.both(same, e.op(f"icmp sge i64 {threads_now(state, own.threads)}, {own.threads}"))
 
 
 def call_own(state: State, kind: Scalar, own: products.Found, places: list[str]) -> None:
-    """A call of our own code."""
+    """A call of our own code, which threads share."""
     e = state.e
     lengths = stored_words(e, "i64", [*map(str, own.lengths), "0"])
     factors = places[1::-1] if own.turned else places[:2]
     arguments = ", ".join(f"ptr {x}" for x in (*factors, places[2], lengths))
     state.objects[f"autograph_memory_{own.name}"] = own.memory  # is kept as long as the code
-    e.line(f"call void {state.address(own.name, own.address)}({arguments}, {kind.llvm} {own.zero})")
+
+    def some(first: str, last: str) -> None:
+        place = state.address(own.name, own.address)
+        e.line(f"call void {place}({arguments}, {kind.llvm} {own.zero}, i64 {first}, i64 {last})")
+
+    share(state, "0", str(own.units), some, work=str(own.work))
+    if own.by_rows:
+        state.spread.add(places[2])
 
 
 def by_library(

@@ -17,6 +17,9 @@ from runtime.execute.native.lines import counted
 
 MANY = 12  # rows of a block at most
 ACROSS = 4  # vectors of a block's row at most
+VECTOR = 0.3  # nanoseconds in which a vector is multiplied by a number and added
+APART = 1 << 19  # multiplications from which on threads may share a product
+FEW = 6  # blocks of rows that are enough to be shared
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,6 +44,24 @@ class Product:
         """Bytes of an element."""
         return 8 if self.llvm == "double" else 4
 
+    @property
+    def cut(self) -> str:
+        """Into what threads may cut it: "rows", which leaves to each what else it does with them, or
+        "columns"; empty where it is too small."""
+        if self.m * self.k * self.n < APART:
+            return ""
+        across = panels(self.n, self.item)
+        tall = -(-self.m // _rows(self.m, len(across[0])))
+        return "rows" if tall >= min(len(across), FEW) else "columns"
+
+    @property
+    def units(self) -> int:
+        """Into how many pieces it may be cut."""
+        across = panels(self.n, self.item)
+        if self.cut == "rows":
+            return -(-self.m // _rows(self.m, len(across[0]), True))
+        return len(across) if self.cut else 1
+
     def turned(self) -> Product:
         """The same with both factors and the result transposed, which changes their places."""
         a, b, c = (x[::-1] for x in (self.b, self.a, self.c))
@@ -51,7 +72,7 @@ class Product:
         return self.b[1] == self.item
 
     def cost(self) -> float:
-        """About how long it takes."""
+        """About how long it takes, in so many times `VECTOR`."""
         row = sum(max(w * self.item, vector_bytes() / 2) for w in widths(self.n, self.item)) / vector_bytes()
         apart = 0.0 if self.c[1] == self.item else 1.25 * self.m * self.n
         return self.m * self.k * row + apart
@@ -77,10 +98,24 @@ def panels(n: int, item: int) -> list[list[int]]:
     return groups
 
 
+def _rows(m: int, vectors: int, halves: bool = False) -> int:
+    """Rows of a block whose rows are so many vectors: as many as registers have room for, all alike.
+
+    halves: two threads should have the same to do.
+    """
+    registers = 32 if vector_bytes() == 64 else 16
+    most = max(1, min(MANY, (registers - 2 - vectors) // vectors))
+    if halves:
+        some = range(most, 2 * most // 3 - 1, -1)
+        return min(some, key=lambda n: (-(-m // n) + 1) // 2 * n * (1 + (most - n) / 50))
+    return -(-m // -(-m // most))
+
+
 def text(p: Product, name: str) -> str:
-    """A module with the function `name(a, b, c, lengths, zero)`.
+    """A module with the function `name(a, b, c, lengths, zero, from, to)`.
 
     0 ends the lengths of the chains; the first chain is added to `zero`, which has one sign or the other.
+    from, to: which units are computed.
     """
     return _Writer(p).module(name)
 
@@ -88,7 +123,6 @@ def text(p: Product, name: str) -> str:
 class _Writer:
     def __init__(self, p: Product) -> None:
         self.p, self.e = p, Emitter(False)
-        self.registers = 32 if vector_bytes() == 64 else 16
 
     def module(self, name: str) -> str:
         """The text."""
@@ -116,7 +150,7 @@ class _Writer:
         e.end("ret void")
         # nothing is said of aliasing: rounds over c depend on each other
         function = (
-            f"define void @{name}(ptr %a, ptr %b, ptr %c, ptr %lengths, {p.llvm} %zero) "
+            f"define void @{name}(ptr %a, ptr %b, ptr %c, ptr %lengths, {p.llvm} %zero, i64 %from, i64 %to) "
             f"noinline nounwind {{\n{e.body()}\n}}"
         )
         return "\n".join([*e.declarations, function, ""])
@@ -132,31 +166,53 @@ class _Writer:
             there = self.place(b, self.scaled(column, p.b[1]))
             self.rows(a, there, self.place(c, self.scaled(column, p.c[1])), group, length, first)
 
+        def some(begin: str, end: str) -> None:
+            counted(e, begin, end, 1, lambda k: panel(self.scaled(k, wide), groups[0]))
+
+        if p.cut == "columns":
+            self.up_to(same, len(groups) - same, some, lambda: panel(str(same * wide), groups[-1]))
+            return
         if same > 1:
-            counted(e, "0", str(same * wide), wide, lambda column: panel(column, groups[0]))
+            some("0", str(same))
         else:
             panel("0", groups[0])
         if same < len(groups):
             panel(str(same * wide), groups[-1])
 
+    def up_to(
+        self, whole: int, rest: int, some: Callable[[str, str], None], last: Callable[[], None]
+    ) -> None:
+        """The units that are asked for: those up to `whole`, and one behind them if there is a rest."""
+        e = self.e
+        e.declare("declare i64 @llvm.smin.i64(i64, i64)")
+        some("%from", e.effect(f"call i64 @llvm.smin.i64(i64 %to, i64 {whole})"))
+        if rest:
+            either(e, e.effect(f"icmp sgt i64 %to, {whole}"), last, lambda: None)
+
     def rows(self, a: str, b: str, c: str, group: list[int], length: str, first: str) -> None:
-        """All rows of a panel."""
+        """All rows of a panel, or those that are asked for."""
         p = self.p
-        most = max(1, min(MANY, (self.registers - 2 - len(group)) // len(group)))
-        blocks = -(-p.m // most)
-        count = -(-p.m // blocks)
-        whole = p.m // count * count
+        cut = p.cut == "rows"
+        count = _rows(p.m, len(panels(p.n, p.item)[0] if cut else group), cut)
+        whole = p.m // count
 
         def block(row: str, many: int) -> None:
             there = self.place(a, self.scaled(row, p.a[0]))
             self.block(there, b, self.place(c, self.scaled(row, p.c[0])), group, many, length, first)
 
-        if whole > count:
-            counted(self.e, "0", str(whole), count, lambda row: block(row, count))
+        def some(begin: str, end: str) -> None:
+            counted(self.e, begin, end, 1, lambda k: block(self.scaled(k, count), count))
+
+        left = p.m - whole * count
+        if cut:
+            self.up_to(whole, left, some, lambda: block(str(whole * count), left))
+            return
+        if whole > 1:
+            some("0", str(whole))
         else:
             block("0", count)
-        if whole < p.m:
-            block(str(whole), p.m - whole)
+        if left:
+            block(str(whole * count), left)
 
     def block(
         self, a: str, b: str, c: str, group: list[int], rows: int, length: str, first: str
@@ -286,14 +342,7 @@ class _Writer:
         if self.p.onto:
             write(False)
             return
-        blocks, out = (e.block("set"), e.block("add")), e.block("written")
-        e.branch(first, *blocks)
-        for block, more in zip(blocks, (False, True), strict=True):
-            e.start(block)
-            with e.scope():
-                write(more)
-                e.jump(out)
-        e.start(out)
+        either(e, first, lambda: write(False), lambda: write(True))
 
     def zero(self, lanes: int) -> str:
         """What the first chains are added to."""
@@ -312,6 +361,18 @@ class _Writer:
     def place(self, at: str, offset: str) -> str:
         """The address so many bytes further."""
         return at if offset == "0" else self.e.op(f"getelementptr i8, ptr {at}, i64 {offset}")
+
+
+def either(e: Emitter, condition: str, yes: Callable[[], None], no: Callable[[], None]) -> None:
+    """Code for both cases."""
+    blocks, out = (e.block("yes"), e.block("no")), e.block("either")
+    e.branch(condition, *blocks)
+    for block, write in zip(blocks, (yes, no), strict=True):
+        e.start(block)
+        with e.scope():
+            write()
+            e.jump(out)
+    e.start(out)
 
 
 def _vector(t: str, lanes: int) -> str:

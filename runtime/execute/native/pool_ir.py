@@ -27,6 +27,7 @@ import re
 from runtime.execute.native.emit import BRIEFLY, FLAGS
 
 HOT, COLD = 20_000, 100_000  # nanoseconds of work worth sharing with helpers that are awake, or asleep
+NEAR = 1_000  # and where each of them has its part of the data in its cache, from a loop just before
 SOON = 300_000  # ticks of the processor from one such loop to the next: then it pays to wake the helpers up
 RELEASE = 500_000  # and worth giving up Python's lock for
 LEAST = 5_000  # nanoseconds of a part

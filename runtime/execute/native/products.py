@@ -17,6 +17,7 @@ import pathlib
 
 import numpy as np
 
+from runtime import threads as shared
 from runtime.execute.native import host, link, llvm_load, panels
 from runtime.execute.native.kinds import Scalar, Unlowered
 from runtime.execute.native.panels import Product
@@ -33,7 +34,9 @@ class Found:
     """A function, what keeps it in memory, whether it takes b before a, how long its chains are, and the sign
     of the zero that the first of them is added to.
 
-    threads: how many the library had.
+    threads: how many the library had.  units: into how many pieces it may be cut; work: about how many
+    nanoseconds all of them take.  by_rows: whether these are rows of the result.  large: whether a library of
+    several threads is as fast as one of ours.
     """
 
     name: str
@@ -43,6 +46,10 @@ class Found:
     lengths: tuple[int, ...]
     zero: float
     threads: int
+    units: int
+    work: int
+    by_rows: bool
+    large: bool
 
 
 # ------------------------------------------------------------------------------------------ the library
@@ -90,7 +97,7 @@ def find(
     given = Product(kind.llvm, m, k, n, a, b, c, onto)
     ways = [p for p in (given, given.turned()) if p.fits() and _near(p)]
     count = threads()
-    if not ways or m * k * n > (TRIED if count == 1 else SHARED):
+    if not ways or m * k * n > (TRIED if shared.get_num_threads() >= count else SHARED):
         return None
     best = min(ways, key=Product.cost)
     return _tried(given, best, best is not given, count)
@@ -112,7 +119,8 @@ def _tried(given: Product, best: Product, turned: bool, count: int) -> Found | N
     except Unlowered:
         return None
     number = ctypes.c_double if best.llvm == "double" else ctypes.c_float
-    call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, number)(image.address(name))
+    types = [*[ctypes.c_void_p] * 4, number, ctypes.c_int64, ctypes.c_int64]
+    call = ctypes.CFUNCTYPE(None, *types)(image.address(name))
     samples = [_sample(given, seed) for seed in range(3)]
     right = [_by_library(given, *sample) for sample in samples]
 
@@ -122,7 +130,7 @@ def _tried(given: Product, best: Product, turned: bool, count: int) -> Found | N
         for factors, wanted in zip(samples, right, strict=True):
             made = _before(given)
             places = [x.ctypes.data for x in (factors[::-1] if turned else factors)]
-            call(*places, made.ctypes.data, ctypes.addressof(cells), zero)
+            call(*places, made.ctypes.data, ctypes.addressof(cells), zero, 0, best.units)
             if not _same(made, wanted):
                 return False
         return True
@@ -132,7 +140,10 @@ def _tried(given: Product, best: Product, turned: bool, count: int) -> Found | N
     if found is None or count != threads():
         return None
     zero, lengths = found
-    return Found(name, image.address(name), image.memory, turned, lengths, zero, count)
+    large = count > 1 and given.m * given.k * given.n > SHARED
+    work, by_rows = round(best.cost() * panels.VECTOR), best.cut == ("columns" if turned else "rows")
+    how = turned, lengths, zero, count, best.units, work, by_rows, large
+    return Found(name, image.address(name), image.memory, *how)
 
 
 def _candidates(k: int) -> list[tuple[int, ...]]:

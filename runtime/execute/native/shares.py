@@ -36,15 +36,18 @@ class Serial(Exception):
 
 def share(
     state: State, start: str, stop: str, body: Body, *, cost: float = 0, work: str = "", grain: int = 1,
-    long: bool = False, only: str = TRUE,
+    long: bool = False, only: str = TRUE, near: bool = False,
 ) -> None:  # fmt: skip
     """`body(first, last)` for all of start..stop, by several threads where that pays.
 
     cost: about how many nanoseconds each takes; or work: all of it.  grain: parts are multiples of it.
-    long: a part may take very long, and sees to it that others can run.  only: under this condition.
+    long: a part may take very long, and sees to it that others can run.  only: under this condition.  near:
+    parts of what is read are in the caches of those who will read them, so that it pays sooner.
     """
     e = state.e
     work = work or _work(e, start, stop, cost)
+    if near:
+        work = _raised(e, work)
     small = work.isdigit() and int(work) < pool_ir.HOT
     if small or e.part is not None or e.lanes != 1 or e.when != TRUE:
         body(start, stop)
@@ -125,6 +128,15 @@ def _work(e: Emitter, start: str, stop: str, cost: float) -> str:
         return str((int(stop) - int(start)) * each >> 10)
     span = stop if start == "0" else e.op(f"sub i64 {stop}, {start}")
     return e.op(f"ashr i64 {e.op(f'mul i64 {span}, {each}')}, 10")
+
+
+def _raised(e: Emitter, work: str) -> str:
+    """Work that counts as enough to be shared with helpers that are awake, unless it is very little."""
+    if work.isdigit():
+        return str(max(int(work), pool_ir.HOT)) if int(work) >= pool_ir.NEAR else work
+    e.declare("declare i64 @llvm.smax.i64(i64, i64)")
+    enough = e.op(f"icmp sge i64 {work}, {pool_ir.NEAR}")
+    return e.select(enough, "i64", e.op(f"call i64 @llvm.smax.i64(i64 {work}, i64 {pool_ir.HOT})"), work)
 
 
 def _field(e: Emitter, types: str, context: str, k: int) -> str:

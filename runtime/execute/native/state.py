@@ -22,7 +22,8 @@ class State:
     that the code refers to, by symbol.  addresses: other
     places outside that it refers to.  kinds: of what lists hold, by the node that makes them, where an
     earlier attempt guessed wrong.  often: mathematical functions that are written once.
-    lazily: whether the result of the node that is being lowered need not be stored."""
+    lazily: whether the result of the node that is being lowered need not be stored.  spread: where arrays lie
+    of which each thread has made some of the first axis, so that it has them in its cache."""
 
     e: Emitter
     depth: int = 0
@@ -34,6 +35,7 @@ class State:
     kinds: dict[Node, Scalar] = dataclasses.field(default_factory=dict)
     often: frozenset[str] = frozenset()
     lazily: bool = False
+    spread: set[str] = dataclasses.field(default_factory=set)
 
     def symbol(self, value: object) -> str:
         """The symbol of a Python object, which lives as long as the code."""

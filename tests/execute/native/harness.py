@@ -17,6 +17,7 @@ import numpy as np
 import autograph as ag
 from runtime.config import settings
 from runtime.execute.loader import load
+from runtime.execute.native import pool
 from runtime.execute.native.executor import NativeFunction
 from runtime.execute.native.kinds import Unlowered
 from runtime.execute.native.llvm_load import REFUSED
@@ -26,6 +27,8 @@ from runtime.ir.builder import Builder
 from runtime.ir.graph import Const, Graph
 from runtime.ops.table import OPS
 from runtime.types import Type
+
+COUNTS = (1, 2, 3, 8)  # of threads
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,3 +131,14 @@ def both(
         if lowered:
             assert concrete is not None and concrete.executor == "native", concrete and concrete.not_native
     return converted
+
+
+def same(function: Callable[..., Any], *args: Any, jobs: int = 1, **errors: Any) -> None:
+    """A call does what plain NumPy does, and the same with any number of threads."""
+    before = pool.pool().jobs
+    converted = both(function, [args], **errors)
+    assert pool.pool().jobs - before >= jobs, "nothing was shared"
+    wanted = seen(function, args, **errors)
+    for count in COUNTS:
+        with settings.override(num_threads=count):
+            assert seen(converted, args, **errors) == wanted, count

@@ -10,7 +10,8 @@ import pytest
 from runtime.execute.native import products
 from runtime.execute.native.executor import unavailable
 from runtime.execute.native.kinds import numpy_scalar
-from tests.execute.native.harness import both
+from tests.execute.native.harness import both, same
+from tests.sharing import sharing
 
 pytestmark = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
 RNG = np.random.default_rng(3)
@@ -167,3 +168,52 @@ def test_the_library_may_get_other_threads():
         assert (made(a, b) == a @ b).all()
     finally:
         change(before)
+
+
+# ------------------------------------------------------------------------------------------- by threads
+def cell(x, h, w, u, b):
+    for t in range(len(x)):
+        new = np.maximum(x[t] @ w + h @ u + b, 0.0)
+        h = np.where(new > 0.5, new, h)
+    return h
+
+
+def stack(x, w):
+    return x @ w, x[:, :5] @ w
+
+
+def stack_onto(x, w):
+    out = np.zeros((2, 3, x.shape[2], w.shape[2]), x.dtype)
+    for k in range(2):
+        out = out + x @ w[k]
+    return out - x @ w[0]
+
+
+def times_product(y, a, b):
+    return y * (a @ b)
+
+
+@needs_own
+@pytest.mark.parametrize(
+    ("function", "args"),
+    [
+        (product, (matrix(50, 150, special=True), matrix(150, 90))),  # by rows
+        (product, (matrix(49, 150), matrix(150, 128))),
+        (product, (matrix(600, 100), matrix(100, 10))),
+        (product, (matrix(8, 300), matrix(300, 600, special=True))),  # by columns
+        (product, (matrix(8, 300, dtype=np.float64), matrix(300, 603, dtype=np.float64))),
+        (turned, (matrix(300, 600), matrix(300, 9))),
+        (onto, (matrix(64, 100), matrix(100, 90))),
+        (onto, (matrix(8, 300, special=True), matrix(300, 600))),
+        (cell, (matrix(5, 32, 80), matrix(32, 220), matrix(80, 220), matrix(220, 220), matrix(220))),
+        (stack, (matrix(30, 9, 12), matrix(12, 14))),
+        (stack, (matrix(2, 2, 9, 12, special=True), matrix(2, 1, 12, 14))),
+        (stack_onto, (matrix(2, 3, 14, 9), matrix(2, 9, 21))),
+        (times_product, (matrix(7, 14, 21), matrix(7, 14, 9), matrix(9, 21))),
+    ],
+    ids=lambda x: getattr(x, "__name__", ""),
+)  # fmt: skip
+def test_threads_share_products(function, args):
+    """Cut anywhere, done by any number of threads: the bits, and the warnings, of one."""
+    with sharing():
+        same(function, *args, all="warn")

@@ -8,7 +8,7 @@ import pathlib
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,11 +19,10 @@ from runtime import threads
 from runtime.config import Settings, settings
 from runtime.execute.native import folds, pool
 from runtime.execute.native.executor import unavailable
-from tests.execute.native.harness import both, seen
+from tests.execute.native.harness import COUNTS, both, same
 from tests.sharing import sharing
 
 pytestmark = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
-COUNTS = (1, 2, 3, 8)
 RNG = np.random.default_rng(5)
 
 
@@ -32,17 +31,6 @@ def shared() -> Iterator[pool.Pool]:
     """All that can be shared is, in every test."""
     with sharing() as made:
         yield made
-
-
-def same(function: Callable[..., Any], *args: Any, jobs: int = 1, **errors: Any) -> None:
-    """A call does what plain NumPy does, and the same with any number of threads."""
-    before = pool.pool().jobs
-    converted = both(function, [args], **errors)
-    assert pool.pool().jobs - before >= jobs, "nothing was shared"
-    wanted = seen(function, args, **errors)
-    for count in COUNTS:
-        with settings.override(num_threads=count):
-            assert seen(converted, args, **errors) == wanted, count
 
 
 def numbers(*shape: int, dtype: Any = np.float64) -> Any:
