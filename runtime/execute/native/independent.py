@@ -1,15 +1,16 @@
 """Loops whose trips have nothing to do with each other, so that threads may share them.
 
-In: a `for` that carries nothing, and its operands.  Out: when its trips may be made in any order.  What
-always holds: an array that is written to is indexed first by the number of the trip, wherever it is written
-or read, so that each trip has a part of its own; nothing else that the loop can see shares memory with it; a
-doubt is answered by None.
+In: a `for` that carries nothing but sums, and its operands.  Out: when its trips may be made in any order.
+What always holds: an array that is written to is indexed first by the number of the trip, wherever it is
+written or read, so that each trip has a part of its own; nothing else that the loop can see shares memory
+with it; a doubt is answered by None.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from runtime.execute.native import tallies
 from runtime.execute.native.arrays import dense, plus, times
 from runtime.execute.native.elementwise import disjoint, same_place
 from runtime.execute.native.emit import FALSE, Emitter
@@ -21,31 +22,19 @@ from runtime.ir.opdef import PURE
 from runtime.ops.table import OPS
 from runtime.types import ArrayType
 
-NODE = 0.3  # nanoseconds of a node
-INNER = 16  # trips of a loop inside
 INDEX, ITEM = "index", "item"
 Tag = tuple[str, int]  # what a value is: of a capture the number, or whose part it is; of an index, which
 _WHOLE, _OWN = "whole", "own"
 
 
-def cost(graph: Graph) -> float:
-    """About how many nanoseconds a trip takes."""
-    return NODE * len(graph.nodes) + sum(cost(r) * _trips(n) for n in graph.nodes for r in n.regions)
-
-
-def _trips(node: Node) -> int:
-    """How often a region is run, as far as it is known."""
-    over = getattr(node.inputs[0], "value", None) if node.op == "for" else None
-    if isinstance(over, range):
-        return len(over)
-    return INNER if node.op in ("for", "while") else 1
-
-
 def apart(e: Emitter, node: Node, args: Sequence[Val]) -> str | None:
     """The condition (an i1) under which the trips of a loop may be made side by side; None for never."""
-    source, captures = args[0], args[1:]
+    count = node.attr("carries")
+    source, captures = args[0], args[1 + count :]
+    if count and not tallies.summing(node):
+        return None
     body = _Body(node, source)
-    if not all(map(_plain, captures)) or not body.fits() or not body.written:
+    if not all(map(_plain, captures)) or not body.fits() or not (body.written or count):
         return None
     arrays = dict(enumerate(captures))
     targets = [arrays[k] for k in sorted(body.written)]
@@ -117,7 +106,7 @@ class _Body:
 
     def __init__(self, node: Node, source: Val) -> None:
         self.graph = node.regions[0]
-        item, *captures = self.graph.params
+        item, captures = self.graph.params[0], self.graph.params[1 + node.attr("carries") :]
         parts = source.parts if isinstance(source, Zip) else ()
         counts = [_counts(part) for part in parts]
         self.numbers = {k: counts.index(count) for k, count in enumerate(counts) if count is not None}

@@ -25,6 +25,7 @@ from runtime.execute.native import (
     pauses,
     plain_nodes,
     shares,
+    tallies,
 )
 from runtime.execute.native.emit import APART, FALSE, OVERFLOWS, TRUE, Block, Emitter, Phi
 from runtime.execute.native.facts import gain, keeps_iterators, often, watches
@@ -394,6 +395,11 @@ class _Lowering:
         e = self.e
         count = node.attr("carries")
         test, body = node.regions
+        counting = tallies.counting(node)
+        over = tallies.as_range(e, node, *counting, args) if counting else None
+        if counting and over:
+            k, found = counting[1], self.for_loop(counting[0], over[0])
+            return [*found[:k], over[1], *found[k:]]
 
         def trip(carry: list[Val], head: Block, out: Block) -> list[Val] | None:
             trips, carry = carry[0], carry[1:]
@@ -543,13 +549,15 @@ class _Lowering:
         def some(first: str, last: str) -> None:
             nonlocal stop
             stop = functools.partial(str, last)
-            self.loop(node, [one(PYTHON_INT, first)], trip, ends, ends and short)
+            zeros = [one(PYTHON_INT, "0", 0)] * count
+            after = self.loop(node, [one(PYTHON_INT, first), *zeros], trip, ends, ends and short)
+            tallies.add(e, room, after[1:])
 
-        apart = independent.apart(e, node, args) if not count and ends else None
+        apart = independent.apart(e, node, args) if ends else None
         if apart is not None:
-            each = independent.cost(node.regions[0])
+            each, room = tallies.cost(node.regions[0]), tallies.room(e, count)
             shares.share(self.state, trips.first, stop(), some, cost=each, long=True, only=apart)
-            return []
+            return tallies.totals(e, room, args[1 : 1 + count])
         first, whole = [one(PYTHON_INT, trips.first), *args[1 : 1 + count]], stop()
 
         def stretch(carry: list[Val], following: Block, out: Block) -> list[Val]:

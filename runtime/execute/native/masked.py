@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Protocol
 
-from runtime.execute.native import independent, iterables, merge, narrowing, plain_nodes, shares
+from runtime.execute.native import iterables, merge, narrowing, plain_nodes, shares, tallies
 from runtime.execute.native.emit import FALSE, TRUE, Block, Emitter
 from runtime.execute.native.facts import flags
 from runtime.execute.native.gang import Gang
@@ -134,7 +134,7 @@ class _Elements:
             with e.unflagged() if self.gang.quiet else nullcontext():
                 counted(e, start, stop, step, self._trip)
 
-        each = independent.cost(self.body) / QUICKER
+        each = tallies.cost(self.body) / QUICKER
         shares.share(self.state, "0", count, some, cost=each, grain=step, long=True)
         e.version += 1
         return [one(PYTHON_INT, e.effect(f"load i64, ptr {at}")) for at in self.bits]
