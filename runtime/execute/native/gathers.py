@@ -41,6 +41,7 @@ from runtime.execute.native.kinds import Scalar, Unlowered
 from runtime.execute.native.lines import about, counted, located
 from runtime.execute.native.scalars import stored
 from runtime.execute.native.shares import share
+from runtime.execute.native.sifting import sifted
 from runtime.execute.native.state import State
 from runtime.execute.native.values import Arr, Cut, Lazy, Num, Static, Val, one
 
@@ -356,6 +357,9 @@ def _masked(state: State, a: Arr, key: Val) -> Arr:
     """`a[mask]`."""
     e, mask = state.e, _mask(state, a, key)
     rest = len(mask.dims)
+    found = sifted(state, a, mask)
+    if found is not None:
+        return found
     if a.turned and rest < len(a.dims):
         raise Unlowered("items picked from arrays in another order than C's")
     made = create(state, [_count(state, mask), *a.dims[rest:]], a.dtype, False)
