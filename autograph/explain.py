@@ -396,10 +396,11 @@ def _executor(concrete: ConcreteFunction) -> str:
         return f"as plain Python: {concrete.not_native}"
     if now == "cupy":
         return "on CuPy"
+    problem = f"; {concrete.plan_problem}" if concrete.plan_problem else ""
     if now == "native":
         rest = f" but for what can't: {concrete.not_native}" if concrete.not_native else ""
-        return f"as native code{rest}"
-    return f"on NumPy, not as native code: {concrete.not_native}"
+        return f"as native code{rest}{problem}"
+    return f"on NumPy, not as native code: {concrete.not_native}{problem}"
 
 
 def _trace(record: TraceRecord, found: _Statements) -> TraceExplanation:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import importlib
 import os
+from collections.abc import Iterator
 
 import pytest
 
+from runtime import mistakes
 from runtime.config import settings
 from runtime.execute.native import llvm_load
 
@@ -28,6 +30,14 @@ def has_device() -> bool:
         return hasattr(cupy, "cuda") and cupy.cuda.runtime.getDeviceCount() > 0
     except Exception:  # no CuPy, no driver, no device: each library layer has its own error
         return False
+
+
+@pytest.fixture(autouse=True)
+def no_mistakes() -> Iterator[None]:
+    """No test passes on the slower way that a mistake of ours leaves; a test that makes one takes it off."""
+    mistakes.KEPT.clear()
+    yield
+    assert not mistakes.KEPT, "\n".join(mistakes.KEPT)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

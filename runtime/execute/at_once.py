@@ -33,6 +33,7 @@ from runtime.execute.sets import (
 )
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.walk import map_regions
+from runtime.mistakes import survived
 from runtime.types import ArrayType, TupleType
 
 
@@ -101,7 +102,10 @@ class AtOnce:
         try:
             with np.errstate(all="raise", under=under):  # type: ignore[arg-type]
                 carried = self._done(count, flat, inits, dict(zip(self.captures, captures, strict=True)))
-        except Exception:  # the loop knows what comes of it, and for which element
+        except (Left, ArithmeticError, UnboundLocalError, MemoryError):
+            return elements(count, *flat), *inits  # the loop knows what comes of it, and for which element
+        except Exception as problem:  # a mistake of ours: the loop does it right, only slower
+            survived("doing all elements at once failed", problem)
             return elements(count, *flat), *inits
         return elements(0, *(x[:0] for x in flat)), *carried
 

@@ -183,7 +183,7 @@ class _Writer:
 
     def _step(self, ufunc: np.ufunc, node: Node, dying: Sequence[Value]) -> None:
         target = self._target(node.outputs[0], dying)
-        operands = ", ".join(map(self._text, node.inputs))
+        operands = ", ".join(map(self._text, node.inputs[: ufunc.nin]))  # `x ** 2` is `np.square(x)`
         self.lines.append(Line(0, f"{self._callable(ufunc)}({operands}, out={target})", node.span))
 
     def _pick(self, node: Node, dying: Sequence[Value]) -> None:

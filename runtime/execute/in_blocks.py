@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from runtime.mistakes import survived
+
 BLOCK = 16384  # elements
 WHOLE = 1 << 20  # bytes of scratch memory up to which all is one block
 LEAST_WORK = 750_000  # elements times steps, below which a call of this costs more than it saves
@@ -144,7 +146,9 @@ class Blocks:
             with np.errstate(**strict):  # type: ignore[arg-type]
                 for block in room.blocks:
                     self.block(*block)
-        except Exception:  # the plain expressions warn of it or raise it, at the user's line
+        except Exception as problem:  # the plain expressions warn of it or raise it, at the user's line
+            if not isinstance(problem, (ArithmeticError, MemoryError)):
+                survived("a chain in blocks failed", problem)
             self.missed = min(self.missed + 1, 10)
             self.waits = 1 << self.missed
             return None

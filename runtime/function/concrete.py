@@ -22,6 +22,7 @@ from runtime.function.spec import TensorSpec
 from runtime.ir.graph import Graph
 from runtime.ir.walk import walk_nodes
 from runtime.lazy import Lazy
+from runtime.mistakes import survived
 from runtime.trace.record import Guard, Note, TraceResult
 from runtime.types import (
     ArrayType,
@@ -89,7 +90,7 @@ class ConcreteFunction:
         try:
             return pipeline.optimise(self.graph)
         except Exception as problem:  # a mistake of ours: the graph does it right as it is, only slower
-            return pipeline.Optimised(self.graph, (), f"given up: {type(problem).__name__}: {problem}")
+            return pipeline.Optimised(self.graph, (), survived("given up", problem))
 
     @computed
     def optimised(self) -> Graph:
@@ -106,7 +107,7 @@ class ConcreteFunction:
                 graph = at_once.with_sets(graph)
             return python_source.plan_source(graph, device=self.device, blocks=True)
         except Exception as problem:  # a mistake of ours: the traced graph does it right, only slower
-            self.plan_problem = f"{type(problem).__name__}: {problem}"
+            self.plan_problem = survived("its plan is that of the graph as it was traced", problem)
             return python_source.plan_source(self.graph, device=self.device)
 
     @computed
@@ -152,7 +153,7 @@ class ConcreteFunction:
         except kinds.Unlowered as reason:
             why = reason.text()
         except Exception as problem:  # a mistake of ours: the plan does it right, only slower
-            why = f"{MISTAKE}: {type(problem).__name__}: {problem}"
+            why = survived(MISTAKE, problem)
         self.not_native = why
 
     def _tell(self) -> None:

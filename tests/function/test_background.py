@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
-from runtime import background
+from runtime import background, mistakes
 from runtime.config import settings
 from runtime.execute.native import executor
 from runtime.function.concrete import COMPILING, MISTAKE
@@ -104,6 +104,7 @@ def test_a_mistake_while_compiling_is_told(monkeypatch: pytest.MonkeyPatch) -> N
         f, concrete = made(chain, x, y)
         assert concrete.native is None
         assert concrete.not_native == f"{MISTAKE}: ZeroDivisionError: ours"
+        assert "ZeroDivisionError: ours" in mistakes.KEPT.pop()
         assert f(x, y).tobytes() == chain(x, y).tobytes()
 
 

@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from runtime import mistakes
 from runtime.config import settings
 from runtime.execute.reference import interpret
+from runtime.function import concrete as functions
+from runtime.ir.graph import Graph
 from runtime.ir.text import parse_graph, print_graph
 from runtime.ir.verify import verify
 from runtime.ir.walk import same_graph
@@ -165,6 +168,19 @@ def test_a_pass_that_fails_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     concrete = converted.traces[-1].concrete
     assert concrete is not None and concrete.passes.problem == "given up: KeyError: 'what'"
     assert "pass given up" in str(ag.explain(converted))
+    assert 'KeyError("what")' in mistakes.KEPT.pop()
+
+
+def test_a_plan_that_fails_is_that_of_the_graph_as_traced(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(graph: Graph) -> Graph:
+        raise KeyError("what")
+
+    monkeypatch.setattr(functions.at_once, "with_sets", fails)
+    converted = ag.function(lambda x: sum([t for t in x]))
+    with settings.override(executor="numpy"):
+        assert converted(np.arange(3.0)) == 3.0
+        assert "as it was traced: KeyError: 'what'" in str(ag.explain(converted))
+    assert 'KeyError("what")' in mistakes.KEPT.pop()
 
 
 def logs_in_trips(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

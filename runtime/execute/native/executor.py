@@ -28,6 +28,7 @@ from runtime.execute.native.split import split
 from runtime.execute.python_source import plan_source
 from runtime.ir.calls import all_nodes
 from runtime.ir.graph import Graph, Node
+from runtime.mistakes import survived
 from runtime.passes.pipeline import LARGE
 from runtime.types import ArrayType, NumberType, ObjectType, TupleType, Type, WeakType
 
@@ -102,8 +103,10 @@ class _Twin:
     def _compile(self) -> None:
         try:
             self.code = self._compiled()
-        except Exception:  # the plan does it right, only slower
-            self.code = None
+        except Unlowered:
+            pass
+        except Exception as problem:  # a mistake of ours: the plan does it right, only slower
+            survived("compiling it for other arguments failed", problem)
 
 
 class NativeFunction:

@@ -23,6 +23,7 @@ from runtime.execute.native import link, object_cache
 from runtime.execute.native.emit import BRIEFLY, COLD
 from runtime.execute.native.kinds import Unlowered
 from runtime.forking import ForkLock
+from runtime.mistakes import survived
 
 REFUSED = "LLVM does not accept the code"
 OLDEST = (0, 45)
@@ -154,7 +155,7 @@ def _compiled(text: str, optimised: bool, effort: int) -> bytes:
                 module = after.enter_context(binding.parse_assembly(text, context))
                 module.verify()
             except RuntimeError as error:
-                raise Unlowered(f"{REFUSED}: {error}") from error
+                raise Unlowered(survived(REFUSED, error)) from error
             module.triple = TRIPLE
             module.data_layout = _layout()
             builder, usual, few = _passes()
