@@ -9,6 +9,7 @@ raises, or (2**63 up to 2**64, a bug of its own) returns an empty float array.
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ FLOAT = np.dtype(float)
 def shape_spec(t: Type) -> tuple[int | None, ...]:
     """The sizes that a `shape` operand asks for."""
     if isinstance(t, StaticType) and isinstance(t.value, (tuple, list)):
-        return tuple(int(n.__index__()) for n in t.value)
+        return tuple(operator.index(n) for n in t.value)
     if isinstance(t, TupleType):
         return tuple(map(static_int, t.items))
     return (static_int(t),)

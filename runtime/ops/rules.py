@@ -10,6 +10,7 @@ whether the rank is 0; where the rank is unknown the honest answer is mostly `OB
 from __future__ import annotations
 
 import functools
+import operator
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Union, cast
@@ -17,6 +18,7 @@ from typing import Any, Union, cast
 import numpy as np
 
 from runtime.ir.opdef import OpDef
+from runtime.mistakes import survived
 from runtime.types import (
     OBJECT,
     TEXTS,
@@ -57,28 +59,35 @@ class Unknown(Exception):
     """Inside a rule: nothing exact can be said of the result."""
 
 
+# What NumPy raises of operands that it does not take.
+REFUSALS = (Unknown, TypeError, ValueError, ArithmeticError, IndexError, MemoryError, Warning)
+
+
 def exact(rule: Rule) -> Rule:
-    """The rule, made total: whatever goes wrong in it means "any value".
+    """The rule, made total: what NumPy refuses in it means "any value".
 
     A rule asks NumPy by running it on tiny operands; what that raises, the run-time call raises too, and
-    a call that matches no signature likewise, so any exception here means just that no type is known.
+    a call that matches no signature likewise, so such an exception means just that no type is known.
     A number of several kinds gives what any of them gives.
     """
     if rule is any_value:
         return rule
     known: Callable[..., Type] | None = None
 
-    def computed(*operands: Type) -> Type:
+    def asked(*operands: Type, **keywords: Type) -> Type:
         try:
-            return rule(*operands)
-        except Exception:  # see above
+            return rule(*operands, **keywords)
+        except REFUSALS:
+            return OBJECT
+        except Exception as problem:  # a mistake of ours: with any value all goes on, only slower
+            survived("a type rule failed", problem)
             return OBJECT
 
     def total(*operands: Type, **keywords: Type) -> Type:
         nonlocal known
         if not keywords and all(type(t) in _COMPLETE for t in operands):
             if known is None:  # most rules are never asked
-                known = functools.lru_cache(maxsize=KEPT)(computed)
+                known = functools.lru_cache(maxsize=KEPT)(asked)
             return known(*operands)
         for k, t in enumerate(operands):
             if isinstance(t, NumberType):
@@ -87,10 +96,7 @@ def exact(rule: Rule) -> Rule:
         for name, t in keywords.items():
             if isinstance(t, NumberType):
                 return join_all([total(*operands, **{**keywords, name: kind}) for kind in t.kinds])
-        try:
-            return rule(*operands, **keywords)
-        except Exception:  # see above
-            return OBJECT
+        return asked(*operands, **keywords)
 
     return total
 
@@ -122,7 +128,7 @@ def static(t: Type) -> Any:
 def static_int(t: Type) -> int | None:
     """The value of a static index-like operand; None when it is an integer not known yet."""
     if isinstance(t, StaticType):
-        return int(t.value.__index__())
+        return operator.index(t.value)
     if t == WEAK_INT or (isinstance(t, ArrayType) and t.scalar and t.dtype.kind in "iu"):
         return None
     raise Unknown
@@ -311,7 +317,7 @@ def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(ndim))
     axes = axis if isinstance(axis, tuple) else (axis,)
-    out = tuple(normal_axis(a.__index__(), ndim) for a in axes)
+    out = tuple(normal_axis(operator.index(a), ndim) for a in axes)
     if len(set(out)) != len(out):
         raise Unknown
     return out

@@ -314,7 +314,7 @@ def sliding(fn: Callable[..., Any], a: Type, v: Type, mode: Any) -> Type:
         raise Unknown
     size: int | None = None
     if n is not None and m is not None:
-        size = {"full": n + m - 1, "same": max(n, m), "valid": max(n, m) - min(n, m) + 1}[mode]
+        size = {"full": n + m - 1, "same": max(n, m), "valid": max(n, m) - min(n, m) + 1}.get(mode)
     return ndarray(asked_dtype(fn, left, right, ndim=1), (size,), device_of((a, v)))
 
 

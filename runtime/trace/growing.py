@@ -86,11 +86,7 @@ def joined_type(trace: Trace, row: OpDef, x: Any, args: tuple[Any, ...], kwargs:
         return OBJECT  # of an empty list they make an array of another rank or dtype
     rest = [trace.operand(a).type for a in args]
     named = {k: trace.operand(a).type for k, a in kwargs.items()}
-    try:
-        made = [row.rule(TupleType((t,) * n), *rest, **named) for n in (2, 3)]
-    except Exception:  # the call itself will say what is wrong
-        return OBJECT
-    return join(*made)
+    return join(*(row.rule(TupleType((t,) * n), *rest, **named) for n in (2, 3)))
 
 
 def sum_type(trace: Trace, x: Any) -> Type:
