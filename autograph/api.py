@@ -87,6 +87,10 @@ def function(
     ...     return total
     """
 
+    for option, value in (("reduce_retracing", reduce_retracing), ("check", check), ("strict", strict)):
+        if not isinstance(value, bool) and (option, value) != ("strict", None):
+            raise TypeError(f"{option} is True or False, not {value!r}")
+
     def decorate(original: Any) -> Any:
         if isinstance(original, (staticmethod, classmethod)):
             return type(original)(decorate(original.__func__))

@@ -29,8 +29,10 @@ from runtime.autodiff.staged.callables import (
     Pull,
     Push,
 )
+from runtime.autodiff.staged.kinds import check_argnums
 from runtime.autodiff.tape import GradientTape
 from runtime.autodiff.transforms import ArgNums, stop_gradient
+from runtime.errors import GradientError, check_function
 from runtime.execute.traceback import cleaned
 from runtime.functional import check_stretch
 from runtime.trace.core import active
@@ -41,6 +43,7 @@ Function = Callable[..., Any]
 
 def _on_tape(function: Function) -> Function:
     """The function as it runs while a level is open."""
+    check_function(function, "a derivative")
 
     def run(*args: Any, **kwargs: Any) -> Any:
         return call(function, *args, **kwargs)
@@ -149,6 +152,7 @@ def _made(
     """A derivative of some class; the same one again while it is among those used lately."""
     if unconnected not in ("zero", "none"):
         raise ValueError(f'unconnected is "zero" or "none", not {unconnected!r}')
+    check_argnums(argnums)
     if active() is not None:
         eager = f if isinstance(f, Traced) else on_tape()
         return cls(f, eager, argnums, has_aux, with_value, None, every, unconnected)
@@ -215,6 +219,12 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[A
     >>> jvp(lambda x: x * x, (3.0,), (1.0,))
     (9.0, 6.0)
     """
+    for what, given in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(given, (tuple, list, Traced)):
+            raise GradientError(
+                f"the {what} of ag.jvp are one value, of type {type(given).__name__}",
+                fix="put one per argument into a tuple: (x,)",
+            )
     on_tape = lambda: functools.partial(_cleaning(transforms.jvp), _on_tape(f))  # noqa: E731
     done: tuple[Any, Any] = _made(Push, f, on_tape, (0, 1))(tuple(primals), tuple(tangents))
     return done

@@ -33,6 +33,8 @@ class Vmapped(Batched):
         were not.
     """
 
+    what = "vmap"
+
     def __init__(
         self, f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, compiler: Compiler | None = None
     ) -> None:
@@ -167,6 +169,8 @@ def _spread(axis: Any, value: Any) -> list[Any]:
     if axis is None or isinstance(axis, int):
         return [axis] * len(leaves)
     entries, given = tree.flatten(axis)
+    if not all(x is None or isinstance(x, int) for x in entries):
+        raise TypeError(f"an axis of vmap is an integer, or None for what all items share, not {axis!r}")
     if given != structure:
         raise ValueError(f"axes of structure {given} for a value of structure {structure}")
     return list(entries)

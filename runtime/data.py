@@ -21,6 +21,7 @@ import numpy as np
 from runtime import tree
 from runtime.dataclass import dataclass
 from runtime.elements import stack_rows
+from runtime.errors import check_function
 from runtime.types import (
     OBJECT,
     TEXTS,
@@ -68,6 +69,7 @@ class Dataset:
         element_type: Type | Callable[[], Type] = OBJECT,
         rows: Rows | None = None,
     ) -> None:
+        check_function(make, "Dataset")
         self._make, self._length, self._text, self._rows = make, length, text, rows
         self._kind = element_type if callable(element_type) else _KNOWN.setdefault(element_type, element_type)
 
@@ -102,9 +104,10 @@ class Dataset:
         """The items along the first axes of an array, or of a tree of arrays of one length."""
         leaves, structure = tree.flatten(arrays)
         leaves = [leaf if hasattr(leaf, "shape") else np.asarray(leaf) for leaf in leaves]
-        lengths = sorted({len(leaf) for leaf in leaves})
-        if len(lengths) != 1:
-            raise ValueError(f"arrays of one length are needed, these have the lengths {lengths}")
+        lengths = sorted({leaf.shape[0] if leaf.shape else 0 for leaf in leaves})
+        if len(lengths) != 1 or not all(leaf.shape for leaf in leaves):
+            shapes = ", ".join(str(leaf.shape) for leaf in leaves)
+            raise ValueError(f"arrays of one length are needed, these have the shapes {shapes or 'of none'}")
 
         def make() -> Iterator[Any]:
             for i in range(lengths[0]):
@@ -127,6 +130,7 @@ class Dataset:
             raise TypeError(
                 "from_generator takes the generator function, not a generator: that is used up once"
             )
+        check_function(function, "from_generator")
         name = getattr(function, "__name__", "generator")
         return _promised(Dataset(lambda: iter(function(*args)), None, name), spec)
 
@@ -173,6 +177,7 @@ class Dataset:
 
         spec: as in `from_generator`, of what the function returns.
         """
+        check_function(function, "map")
 
         def make() -> Iterator[Any]:
             for element in self:
@@ -182,6 +187,7 @@ class Dataset:
 
     def filter(self, function: Callable[..., Any]) -> Dataset:
         """The elements of which the function says true."""
+        check_function(function, "filter")
 
         def make() -> Iterator[Any]:
             for element in self:
@@ -252,8 +258,8 @@ class Dataset:
 
     def repeat(self, count: int | None = None) -> Dataset:
         """The elements `count` times over, or for ever; each time round they are made anew."""
-        if count is not None and count < 0:
-            raise ValueError(f"a dataset can't be repeated {count} times")
+        if count is not None:
+            _positive("the number of repetitions", count, 0)
 
         def make() -> Iterator[Any]:
             for _ in itertools.count() if count is None else range(count):
@@ -269,15 +275,15 @@ class Dataset:
 
     def take(self, count: int) -> Dataset:
         """The first `count` elements."""
-        known = None if self._length is None else min(count, self._length)
         _positive("the number of elements to take", count, 0)
+        known = None if self._length is None else min(count, self._length)
         text = f"{self._text}, the first {count}"
         return Dataset(lambda: itertools.islice(self, count), known, text, self._later)
 
     def skip(self, count: int) -> Dataset:
         """All but the first `count` elements."""
-        known = None if self._length is None else max(0, self._length - count)
         _positive("the number of elements to skip", count, 0)
+        known = None if self._length is None else max(0, self._length - count)
         text = f"{self._text}, without {count}"
         return Dataset(lambda: itertools.islice(self, count, None), known, text, self._later)
 
@@ -347,6 +353,8 @@ def _is_plain(array: Any) -> bool:
 
 
 def _positive(what: str, number: int, least: int = 1) -> None:
+    if not hasattr(type(number), "__index__"):
+        raise TypeError(f"{what} must be an integer, not {number!r}")
     if number < least:
         raise ValueError(f"{what} is {number}, but must be {least} or more")
 

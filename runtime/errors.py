@@ -51,6 +51,12 @@ def message(what: str, span: Span | None = None, why: str = "", fix: str = "") -
     return "\n".join(lines)
 
 
+def check_function(f: object, who: str) -> None:
+    """Refuse what can't be called.  who: what it was given to."""
+    if not callable(f):
+        raise TypeError(f"{who} takes a function, not a value of type {type(f).__name__}")
+
+
 class AutographError(Exception):
     """Base of every error this project raises on its own account."""
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from runtime import tree
 from runtime.elements import stack_rows
-from runtime.errors import StructureError
+from runtime.errors import StructureError, check_function
 from runtime.functional import cond, for_loop
 from runtime.trace.byhand import (
     apply,
@@ -55,6 +55,8 @@ def switch_case(
     if not isinstance(given, (list, tuple)):
         raise TypeError("the branches of switch_case are a list or tuple of functions")
     branches = tuple(given)
+    for k, branch in enumerate(branches):
+        check_function(branch, f"branch {k} of switch_case")
     if type(operands) is not tuple:
         operands = as_values("switch_case", "operands", opened(operands))
     check_index(index)
@@ -87,6 +89,7 @@ def scan(f: Callable[..., Any], init: Any, xs: Any, reverse: bool = False) -> tu
     >>> scan(lambda total, x: (total + x, total), 0, np.array([1, 2, 3]))
     (np.int64(6), array([0, 1, 3]))
     """
+    check_function(f, "scan")
     leaves, structure = leaves_of(xs)
     count = length(leaves, paths_of(xs))
     rows, made = new_list(), _Made()
@@ -107,6 +110,7 @@ def map_fn(f: Callable[..., Any], xs: Any) -> Any:
     >>> map_fn(lambda x: x * 2, np.array([1, 2]))
     array([2, 4])
     """
+    check_function(f, "map_fn")
     leaves, structure = leaves_of(xs)
     count = length(leaves, paths_of(xs))
     rows, made = new_list(), _Made()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from runtime.errors import check_function
 from runtime.trace import items
 from runtime.trace.calls import run_time_call
 from runtime.trace.core import active, suspended
@@ -22,6 +23,7 @@ def py_function(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     >>> py_function(max, 2, 3)
     3
     """
+    check_function(f, "py_function")
     trace = active()
     return f(*args, **kwargs) if trace is None else run_time_call(trace, f, args, kwargs)
 

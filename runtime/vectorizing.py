@@ -31,6 +31,7 @@ from runtime.elements import (
     settled,
     shaped,
 )
+from runtime.errors import check_function
 from runtime.ir.graph import Const
 from runtime.scans import loop, map_fn
 from runtime.trace.byhand import apply, at_run_time, closed, new_list, opened, tuple_of
@@ -81,8 +82,10 @@ class Batched:
     """
 
     runs_on_trace_values = True
+    what = "batching"
 
     def __init__(self, f: Callable[..., Any], compiler: Compiler | None = None) -> None:
+        check_function(f, self.what)
         self.f, self.compiler = f, compiler
         self._compiled: Callable[..., Any] | None = None
         self.__wrapped__ = f
@@ -147,6 +150,8 @@ class Inside:
 class Vectorized(Batched):
     """What `vectorize` returns."""
 
+    what = "vectorize"
+
     def __init__(
         self,
         f: Callable[..., Any],
@@ -156,6 +161,8 @@ class Vectorized(Batched):
     ) -> None:
         super().__init__(f, compiler)
         self.dtypes = _dtypes(otypes)
+        if isinstance(excluded, (str, int)) or not all(isinstance(k, (str, int)) for k in excluded):
+            raise TypeError(f"excluded is a set of positions and names, not {excluded!r}")
         self.excluded = frozenset(excluded)
 
     def signature(self) -> inspect.Signature | None:

@@ -73,6 +73,12 @@ def check_grads(
     seed: int = 0,
 ) -> None:
     """Compare derivatives up to `order` with finite differences along random directions."""
+    if not isinstance(args, (tuple, list)):
+        raise TypeError(f"args is a tuple of the arguments, (x,), not a value of type {type(args).__name__}")
+    if not isinstance(order, int) or order < 1:
+        raise ValueError(f"order is a number of derivatives, 1 or more, not {order!r}")
+    if isinstance(modes, str) or not set(modes) <= {"forward", "reverse"} or not modes:
+        raise ValueError(f'modes is a tuple of "forward" and "reverse", not {modes!r}')
     args = tuple(args)
     single = any(np.asarray(x).dtype.char in "efF" for x in tree.flatten(args)[0])
     eps = (2e-2 if single else 1e-4) if eps is None else eps

@@ -24,7 +24,7 @@ from runtime.autodiff.forward import Forward
 from runtime.autodiff.levels import Active, at_level, bare, is_inexact, opened
 from runtime.autodiff.reverse import Reverse, backward
 from runtime.autodiff.rows import by_name
-from runtime.autodiff.staged.kinds import inexact
+from runtime.autodiff.staged.kinds import inexact, positions
 from runtime.errors import GradientError
 from runtime.ops.adjoint import cast, kind_of
 from runtime.trace.byhand import closed
@@ -81,15 +81,7 @@ class Inputs:
     """The arguments of a call, with those that are differentiated followed by a level."""
 
     def __init__(self, args: tuple[Any, ...], argnums: ArgNums, name: str, *, each: bool = True) -> None:
-        self.single = isinstance(argnums, (int, np.integer))
-        numbers: Any = (argnums,) if self.single else argnums
-        try:
-            self.numbers = tuple(range(len(args))[int(k)] for k in numbers)
-        except IndexError:
-            raise GradientError(
-                f"argnums={argnums} names no argument: the call has {len(args)} positional ones",
-                fix="pass the argument by position, or name another one",
-            ) from None
+        self.single, self.numbers = positions(argnums, len(args))
         self.args = [
             Box(x, x) if _may_be_written(x) and k not in self.numbers else x for k, x in enumerate(args)
         ]
@@ -217,8 +209,9 @@ def value_and_grad(
 
 def _two(result: Any, name: str) -> Any:
     if not isinstance(result, tuple) or len(result) != 2:
+        kind = type(unwrap_bare(result)).__name__
         raise GradientError(
-            f"{name} must give a pair (value, aux) under has_aux=True, not {type(result).__name__}",
+            f"{name} must give a pair (value, aux) under has_aux=True, not {kind}",
             fix="return the value and whatever else you need, or leave has_aux out",
         )
     return result

@@ -141,7 +141,7 @@ class PolymorphicFunction(Direct, Generic[P, R]):
         self._trace_call, self._inline = trace, inline
         self._name: str = getattr(python_function, "__name__", type(python_function).__name__)
         self._binder = Binder(python_function, self._name)
-        self._input_signature = _named(input_signature, self._binder)
+        self._input_signature = self._binder.by_names(input_signature)
         self._reduce_retracing, self._strict = reduce_retracing, strict
         self._lock = ForkLock()
         self._groups: dict[Hashable, list[TraceRecord]] = {}
@@ -589,10 +589,3 @@ class Quick(PolymorphicFunction[P, R]):
 
     __slots__ = ()
     __call__ = Direct._quick
-
-
-def _named(given: Sequence[Any] | Mapping[str, Any] | None, binder: Binder) -> dict[str, Any] | None:
-    """`input_signature` by argument name."""
-    if given is None or isinstance(given, Mapping):
-        return None if given is None else dict(given)
-    return dict(zip(binder.argument_names(len(given)), given, strict=True))

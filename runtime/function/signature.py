@@ -210,6 +210,17 @@ class Binder:
         named = self.ordered[:count]
         return (*named, *(f"{self.variadic}[{i}]" for i in range(count - len(named))))
 
+    def by_names(self, given: Sequence[Any] | Mapping[str, Any] | None) -> dict[str, Any] | None:
+        """An `input_signature` by argument name."""
+        if given is None or isinstance(given, Mapping):
+            return None if given is None else dict(given)
+        if not isinstance(given, (tuple, list)):
+            raise TypeError(f"input_signature is a tuple, list or dict of specs, not {given!r}")
+        if self.variadic is None and len(given) > len(self.ordered):
+            takes = f"{self.name} takes {len(self.ordered)} positional ones"
+            raise ValueError(f"input_signature is for {len(given)} arguments, but {takes}")
+        return dict(zip(self.argument_names(len(given)), given, strict=True))
+
     def signature_of(self, bound: Bound) -> Signature:
         """The most precise signature of these arguments."""
         names = self.argument_names(len(bound.positional))

@@ -39,6 +39,8 @@ class TensorSpec:
     @classmethod
     def from_array(cls, array: Any, name: str | None = None) -> TensorSpec:
         """The spec that describes exactly the shape and dtype of `array`."""
+        if not hasattr(array, "shape") or not hasattr(array, "dtype"):
+            raise TypeError(f"from_array takes an array, not a value of type {type(array).__name__}")
         return cls(array.shape, array.dtype, name)
 
     def accepts(self, actual: ArrayType) -> bool:

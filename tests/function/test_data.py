@@ -306,13 +306,13 @@ def test_prefetch_runs_ahead():
 
 
 BAD = [
-    (lambda: Dataset.from_arrays((X, X[:3])), ValueError, "lengths [3, 10]"),
+    (lambda: Dataset.from_arrays((X, X[:3])), ValueError, "shapes (10,), (3,)"),
     (lambda: Dataset.from_generator(counting(3)), TypeError, "not a generator"),
     (lambda: Dataset.from_arrays(X).batch(0), ValueError, "is 0, but must be 1 or more"),
     (lambda: list(Dataset.from_generator(lambda: [X, Y[:3]]).batch(2)), ValueError, "shape (3,)"),
     (lambda: list(Dataset.from_generator(lambda: [1, (1, 2)]).batch(2)), ValueError, "in one batch"),
     (lambda: len(Dataset.from_generator(counting, 3)), TypeError, "known only when"),
-    (lambda: Dataset.from_arrays(X).repeat(-1), ValueError, "-1 times"),
+    (lambda: Dataset.from_arrays(X).repeat(-1), ValueError, "repetitions is -1"),
     (lambda: Dataset.from_arrays(X).take(-1), ValueError, "is -1, but must be 0 or more"),
     (lambda: list(Dataset.from_arrays(X).map(str, spec=ag.TensorSpec((), float))), TypeError, "is str, but"),
     (lambda: Dataset.from_arrays(X).map(str, spec=3), TypeError, "is a TensorSpec with a dtype"),

@@ -20,7 +20,7 @@ from runtime import tree
 from runtime.autodiff.levels import recording
 from runtime.autodiff.staged import products
 from runtime.autodiff.staged.gradient import value_and_grad
-from runtime.autodiff.staged.kinds import NotStaged, known_shape
+from runtime.autodiff.staged.kinds import NotStaged, known_shape, positions
 from runtime.autodiff.staged.products import fitting
 from runtime.autodiff.transforms import ArgNums, given
 from runtime.errors import AutographError, GradientError
@@ -90,13 +90,11 @@ class Derivative:
 
     def _flat(self, args: tuple[Any, ...]) -> tuple[Sequence[Any], Any]:
         """The arguments with the leaves of those that are followed in their places, and how these were."""
-        single = isinstance(self.argnums, (int, np.integer))
-        numbers: Any = (self.argnums,) if single else self.argnums
+        _, numbers = positions(self.argnums, len(args))
         found: list[Any] = []
         structures: list[Any] = [None] * len(args)
         for k, x in enumerate(args):
-            followed = k in numbers or k - len(args) in numbers
-            if followed and type(x) not in PLAIN:
+            if k in numbers and type(x) not in PLAIN:
                 leaves, structures[k] = tree.flatten(x)
                 found += leaves
             else:

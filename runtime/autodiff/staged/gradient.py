@@ -15,7 +15,7 @@ from runtime import tree
 from runtime.autodiff.box import BOXES
 from runtime.autodiff.staged.activity import ASKING
 from runtime.autodiff.staged.aliases import WRITING, Aliases, aliases_of
-from runtime.autodiff.staged.kinds import NotStaged, cotangent_type, inexact
+from runtime.autodiff.staged.kinds import NotStaged, cotangent_type, inexact, positions
 from runtime.autodiff.staged.linear import Linear
 from runtime.autodiff.staged.lists import with_functions
 from runtime.autodiff.staged.numbered import by_numbers
@@ -194,8 +194,7 @@ def value_and_grad(
     """The value, what comes with it, the gradients.  checkpoint: see `Linear`; unconnected: see `Call`."""
 
     def go(ours: set[Node]) -> tuple[Any, Any, Any]:
-        single = isinstance(argnums, (int, np.integer))
-        numbers = [range(len(args))[int(k)] for k in ((argnums,) if single else argnums)]
+        single, numbers = positions(argnums, len(args))
         call = Call(trace, function, numbers, args, kwargs)
         call.unconnected = unconnected
         if unconnected == "none" and any(n.regions and n.op != "with" for n in call.graph.nodes):

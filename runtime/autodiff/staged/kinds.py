@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.errors import Span, Untraceable
+from runtime.errors import GradientError, Span, Untraceable
 from runtime.ir.opdef import OpDef
 from runtime.types import (
     ArrayType,
@@ -40,6 +40,31 @@ class NotStaged(Untraceable):
     def at(self, span: Span | None) -> NotStaged:
         """The same with the user's line, where it has none."""
         return self if self.span is not None or span is None else NotStaged(self.reason, span)
+
+
+def check_argnums(argnums: Any) -> None:
+    """Refuse what can't say which arguments are differentiated by."""
+    numbers = [argnums] if isinstance(argnums, (int, np.integer)) else argnums
+    if not isinstance(numbers, (tuple, list, range)) or not all(
+        isinstance(k, (int, np.integer)) for k in numbers
+    ):
+        raise GradientError(f"argnums is an integer or a tuple of integers, not {argnums!r}")
+
+
+def positions(argnums: Any, count: int) -> tuple[bool, tuple[int, ...]]:
+    """Whether one argument is named alone, and which of `count` arguments are, from the left."""
+    single = isinstance(argnums, (int, np.integer))
+    try:
+        found = tuple(range(count)[int(k)] for k in ((argnums,) if single else argnums))
+    except IndexError:
+        given = f"{count} positional argument" + "s" * (count != 1)
+        raise GradientError(
+            f"argnums={argnums} names no argument: the call has {given}",
+            fix="pass the argument by position, or name another one",
+        ) from None
+    if len(set(found)) < len(found):
+        raise GradientError(f"argnums={argnums} names an argument twice", fix="name each once")
+    return single, found
 
 
 def inexact(t: Type) -> bool:

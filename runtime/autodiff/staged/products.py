@@ -17,7 +17,7 @@ import numpy as np
 
 from runtime import tree
 from runtime.autodiff.staged.gradient import Call, silenced, tidily
-from runtime.autodiff.staged.kinds import NotStaged, cotangent_type, inexact, known_shape
+from runtime.autodiff.staged.kinds import NotStaged, cotangent_type, inexact, known_shape, positions
 from runtime.autodiff.staged.linear import Linear
 from runtime.autodiff.staged.rules import cast_to, dtype_of, zeros
 from runtime.autodiff.staged.tidy import tidied
@@ -287,8 +287,7 @@ def _result(trace: Trace, ct: Any, like: Any, t: Type, alone: bool) -> Any:
 
 def jacobian(trace: Trace, function: Any, argnums: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """All derivatives: for each leaf of the result trees like the arguments, of arrays of both shapes."""
-    single = isinstance(argnums, (int, np.integer))
-    numbers = [range(len(args))[int(k)] for k in ((argnums,) if single else argnums)]
+    single, numbers = positions(argnums, len(args))
 
     def go(ours: set[Node]) -> Any:
         made = Followed(trace, function, numbers, args, kwargs, ours, True)
