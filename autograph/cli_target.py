@@ -38,7 +38,8 @@ def target(text: str) -> Any:
     found: Any = module
     for part in name.split("."):
         if not hasattr(found, part):
-            near = difflib.get_close_matches(part, dir(found), n=1)
+            names = [name for name in dir(found) if callable(getattr(found, name, None))]
+            near = difflib.get_close_matches(part, names, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise CliError(f"{place} has no function {name!r}{hint}")
         found = getattr(found, part)

@@ -426,9 +426,9 @@ def transform(
 def transform_of_all(fn: Callable[..., Any], minimum: int) -> Any:
     """The rule of transforms over several axes."""
 
-    def rule(a: Type) -> Type:
+    def rule(a: Type, s: Type | None = None, axes: Type | None = None, norm: Type | None = None) -> Type:
         array = numeric_array(a)
-        if rank(array) < minimum:
+        if rank(array) < minimum or not is_none(s):
             raise Unknown
         return ndarray(asked_dtype(fn, array, ndim=2), array.shape, array.device)
 

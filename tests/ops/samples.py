@@ -381,7 +381,10 @@ FAMILY: dict[str, Maker] = {
     **{
         f"np.fft.{n}": calls(nonempty, n=(None, 2, 5), axis=(0, -1)) for n in ("fft", "ifft", "rfft", "irfft")
     },
-    **{f"np.fft.{n}": calls(tall) for n in ("fft2", "ifft2", "fftn", "ifftn")},
+    **{
+        f"np.fft.{n}": calls(tall, s=(None, (2, 2)), axes=(None, (0, -1)), norm=(None, "ortho"))
+        for n in ("fft2", "ifft2", "fftn", "ifftn")
+    },
     **{
         f"nd.{n}": calls(o.single)
         for n in ("copy", "conj", "conjugate", "flatten", "tolist", "tobytes", "byteswap", "dumps", "sort")
