@@ -86,6 +86,7 @@ def scan(f: Callable[..., Any], init: Any, xs: Any, reverse: bool = False) -> tu
     xs: an array, or a tree of arrays with equally long first axes; f then gets trees of items.
     reverse: go from the last item to the first; the ys stand at the places of their items.
 
+    >>> import numpy as np
     >>> scan(lambda total, x: (total + x, total), 0, np.array([1, 2, 3]))
     (np.int64(6), array([0, 1, 3]))
     """
@@ -107,6 +108,7 @@ def scan(f: Callable[..., Any], init: Any, xs: Any, reverse: bool = False) -> tu
 def map_fn(f: Callable[..., Any], xs: Any) -> Any:
     """`f(x)` for each item x of xs, the results stacked; xs as in `scan`.
 
+    >>> import numpy as np
     >>> map_fn(lambda x: x * 2, np.array([1, 2]))
     array([2, 4])
     """

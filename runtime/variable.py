@@ -51,7 +51,7 @@ class Variable(np.lib.mixins.NDArrayOperatorsMixin):
 
     >>> total = Variable(1.0)
     >>> total.assign_add(2)
-    Variable(3.0, dtype=float64)
+    Variable(3., dtype=float64)
     """
 
     __slots__ = ("__weakref__", "_array", "_shape", "name")
