@@ -76,8 +76,11 @@ def grad(
     checkpoint_every: int | str | None = None,
     unconnected: str = "zero",
 ) -> Function:
-    """The gradient of a function of one real result.
+    """The gradient of a function of one real result: of the shape, dtype and containers of its argument.
 
+    f: what it gives is one real float, a Python number, NumPy scalar or 0-d array.  The arguments by which it
+        is differentiated hold floats or complex numbers (of those: `df/dx + i df/dy`); None comes out at
+        leaves of other kinds.
     argnums: the positional argument to differentiate by, or a sequence of them (then a tuple comes out).
     has_aux: f gives `(value, aux)`; the new function gives `(gradient, aux)`.
     checkpoint_every: how much loops keep for the way back: their state after so many trips (the trips
@@ -85,6 +88,7 @@ def grad(
         needs.  The results are the same.
     unconnected: what stands in the place of what the result does not depend on: "zero" for zeros, or "none"
         for None, which is not the same.
+    Raises GradientError where there is no derivative, from the call of the new function.
 
     >>> import numpy as np
     >>> grad(lambda x: (x ** 3).sum())(np.array([1.0, 2.0]))
@@ -100,7 +104,11 @@ def value_and_grad(
     checkpoint_every: int | str | None = None,
     unconnected: str = "zero",
 ) -> Function:
-    """As `grad`, with the value first: `(value, gradient)`, or `((value, aux), gradient)`."""
+    """As `grad`, with the value first: `(value, gradient)`, or `((value, aux), gradient)`.
+
+    >>> value_and_grad(lambda x: x * x)(3.0)
+    (9.0, 6.0)
+    """
     return _derivative(f, argnums, has_aux, True, checkpoint_every, unconnected)
 
 
@@ -201,7 +209,14 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False, unconnected: str = "z
     """`(value, pull_back)`: the value at the primals, and the function from cotangents of the value to a
     tuple of cotangents of the primals.
 
-    has_aux: f gives `(value, aux)`, and aux comes out third.  unconnected: as in `grad`."""
+    f: what it gives is any tree of arrays and numbers; a cotangent has its structure and shapes.
+    has_aux: f gives `(value, aux)`, and aux comes out third.  unconnected: as in `grad`.
+    Raises GradientError for a cotangent of another structure or shape.
+
+    >>> value, pull_back = vjp(lambda x, y: x * y, 3.0, 2.0)
+    >>> value, pull_back(1.0)
+    (6.0, (2.0, 3.0))
+    """
 
     def on_tape() -> Function:
         run = _cleaning(transforms.vjp)
@@ -215,6 +230,9 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False, unconnected: str = "z
 
 def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
     """`(value, change)`: the value at the primals and its derivative along the tangents, in one forward run.
+
+    primals, tangents: tuples with one entry for each argument of f; a tangent has the shape of its primal
+        (else GradientError).
 
     >>> jvp(lambda x: x * x, (3.0,), (1.0,))
     (9.0, 6.0)
@@ -231,20 +249,42 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[A
 
 
 def jacobian(f: Function, argnums: ArgNums = 0) -> Function:
-    """All derivatives of an array result: arrays of the result's shape followed by the argument's."""
+    """All derivatives of an array result: arrays of the result's shape followed by the argument's.
+
+    argnums: as in `grad`.  Where the result is a tree, so is what comes out, with a Jacobian at each leaf.
+
+    >>> import numpy as np
+    >>> jacobian(lambda x: x[:2] * x[2])(np.array([1.0, 2.0, 3.0]))
+    array([[3., 0., 1.],
+           [0., 3., 2.]])
+    """
     return _made(Jacobian, f, lambda: _cleaning(transforms.jacobian(_on_tape(f), argnums)), argnums)
 
 
 def hessian(f: Function, argnums: ArgNums = 0) -> Function:
-    """The second derivatives of a function of one real result."""
+    """The second derivatives of a function of one real result: the argument's shape, twice.
+
+    argnums: as in `grad`; several give a tuple of tuples.
+
+    >>> import numpy as np
+    >>> hessian(lambda x: x[0] ** 2 * x[1])(np.array([1.0, 2.0]))
+    array([[4., 2.],
+           [2., 0.]])
+    """
     return _made(Hessian, f, lambda: _cleaning(transforms.hessian(_on_tape(f), argnums)), argnums)
 
 
 def custom_gradient(f: Function) -> Function:
     """A function that brings its own derivative: f gives `(value, pull_back)`.
 
-    `pull_back(ct)` takes the cotangent of the value and gives those of the arguments: a tuple, or the one.
-    A decorator.
+    `pull_back(ct)` takes the cotangent of the value and gives those of the arguments: a tuple, or the one;
+    None where there is none.  A decorator.  Calls raise GradientError where f gives something else.
+
+    >>> @custom_gradient
+    ... def clipped(x):  # the gradient goes on at most as 1
+    ...     return x * x, lambda ct: min(2 * x, 1.0) * ct
+    >>> grad(clipped)(3.0)
+    1.0
     """
     return custom.custom_gradient(_on_tape(f))
 
@@ -252,8 +292,11 @@ def custom_gradient(f: Function) -> Function:
 def checkpoint(f: Function) -> Function:
     """The same function with a derivative that takes memory for its arguments only: f runs again for it.
 
-    f must give the same result when it is run again, and its followed values must be arguments.
-    A decorator.
+    f must give the same result when it is run again, and its followed values must be arguments
+    (GradientError).  A decorator.
+
+    >>> grad(checkpoint(lambda x: x * x))(3.0)
+    6.0
     """
     return custom.checkpoint(_on_tape(f))
 
@@ -273,7 +316,11 @@ def check_grads(
 ) -> None:
     """Compare the derivatives of f at args with finite differences; raises CheckError where they differ.
 
-    modes: "forward", "reverse"; order: up to which derivative; eps, rtol, atol, seed: of the comparison.
+    args: a tuple.  order: up to which derivative.  modes: "forward", "reverse" or both.
+    options: eps (how far the arguments are moved), rtol, atol (how far the two may be apart; wider where
+        there are float32s), seed (of the random directions).
+
+    >>> check_grads(lambda x: x * x, (3.0,), order=2)
     """
     check.check_grads(_on_tape(f), args, order, modes, **options)
 

@@ -133,7 +133,8 @@ class NewTraceError(AutographError):
 
 
 class CheckError(AutographError, AssertionError):
-    """Shadow mode (`check=True`) found a difference between the plain and the converted function."""
+    """Shadow mode (`check=True`) found a difference between the plain and the converted function, or
+    `check_grads` one between a derivative and finite differences."""
 
 
 class GradientError(AutographError, TypeError):

@@ -45,8 +45,10 @@ def switch_case(
 ) -> Any:
     """What `branches[index](*operands)` returns.
 
-    index: an integer.  default: called with the operands where there is no branch of that index; without it
-        an IndexError is raised.
+    index: an integer, from 0 (none counts from the end).  branches: a list or tuple of functions, which may
+        return values of different types.  operands: a tuple.
+    default: called with the operands where there is no branch of that index; without it an IndexError is
+        raised.
 
     >>> switch_case(1, [lambda x: x, lambda x: x * 10], (5,))
     50
@@ -84,6 +86,8 @@ def scan(f: Callable[..., Any], init: Any, xs: Any, reverse: bool = False) -> tu
     """`carry, y = f(carry, x)` for each item x of xs: the last carry, and the ys stacked.
 
     xs: an array, or a tree of arrays with equally long first axes; f then gets trees of items.
+    init, carry, y: arrays, numbers or trees of them; the ys are alike in structure and shapes.
+    Raises StructureError for what is not so, ValueError where there are no items.
     reverse: go from the last item to the first; the ys stand at the places of their items.
 
     >>> import numpy as np
