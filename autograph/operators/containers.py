@@ -236,7 +236,7 @@ def generator(
         before = trace.mark()
         try:
             return _added_up(trace, start, element, iterable, where, flat)
-        except Exception:
+        except Exception:  # of the user's code, which Python's own sum calls, if it comes to that
             trace.rollback(before)
             remade = again()
             trace.pending.pop(remade._facts.identity)  # what was tried is not tried again

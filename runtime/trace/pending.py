@@ -75,12 +75,7 @@ def at_once(trace: Trace, x: Any) -> Any:
     found = trace.pending.get(x._facts.identity) if isinstance(x, Object) else None
     if found is None or found.listed is None or taken(trace, x) is None:
         return x
-    before = trace.mark()
-    try:
-        return found.listed()
-    except Exception:
-        trace.rollback(before)
-        return found.again()
+    return found.listed()
 
 
 def there(trace: Trace, x: Any) -> Any:

@@ -57,11 +57,16 @@ def twice(x: Any) -> Any:
     return list(g), list(g)
 
 
+def raising(x: Any) -> Any:
+    return x.sum() * 2, list(1 // 0 for _ in x[2:]), sum(1 // 0 for _ in x[1:])
+
+
 CASES: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (shifted, ("Hello w",)), (positive, ([1, -2, 3],)), (positive, (np.array([1.0, -1.0]),)),
     (in_order, ([1, -5, 3],)), (paired, ([1, 2], (3, 4))), (paired, ([1, 2], (3,))), (late, ([1, 2],)),
     (nested, ([1, 2],)), (no_text, (["a", 1],)), (begun, ([1, 2, 3],)), (divided, ([1, 0],)),
     (twice, ([1, 2],)), (in_order, (np.arange(3),)),
+    (raising, (np.zeros(3),)), (raising, (np.zeros(2),)), (raising, (np.zeros(1),)),
 ]  # fmt: skip
 
 
@@ -88,6 +93,14 @@ def test_what_is_listed_at_once_is_no_generator() -> None:
     converted = ag.function(positive)
     converted([1, 2])
     assert "plain_generator" not in converted.traces[0].concrete.plan_source
+
+
+def test_only_generators_that_raise_while_traced_are_left_to_python() -> None:
+    converted = ag.function(raising)
+    assert converted(np.zeros(1)) == (0.0, [], 0)
+    assert converted.traces[0].plain is None
+    with pytest.raises(ag.Untraceable, match="division"):
+        ag.function(raising, strict=True)(np.zeros(1))
 
 
 def inner(n: Any) -> Any:

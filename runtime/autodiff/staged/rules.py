@@ -17,13 +17,13 @@ from runtime.autodiff.levels import find_rule
 from runtime.autodiff.staged.calls import Mark
 from runtime.autodiff.staged.kinds import NotStaged, cotangent_type, known_shape, rank
 from runtime.autodiff.staged.pulls import fit_now, pull_now
-from runtime.errors import Span
+from runtime.errors import Span, TraceError
 from runtime.functional import cond
 from runtime.ir.graph import Const
 from runtime.ir.opdef import OpDef
 from runtime.ops import adjoint
 from runtime.ops.adjoint import ZERO, Composite
-from runtime.trace.core import Diverged, Trace, is_static
+from runtime.trace.core import Trace, is_static
 from runtime.trace.heap import Identity
 from runtime.trace.protocol import Protocol
 from runtime.trace.values import Facts, Tensor, Traced
@@ -422,9 +422,9 @@ def pull(
             found.append(None if rule is ZERO else rule(ct, result, *args, **kwargs))
             _check(trace, found[-1])
         return found
-    except (_NoRule, Diverged):
+    except _NoRule:
         raise
-    except Exception:
+    except TraceError:
         trace.rollback(mark)
         return _pull_at_run_time(trace, row, wanted, ct, result, args, kwargs)
 
