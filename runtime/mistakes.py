@@ -7,12 +7,13 @@ and the tests fail where there were any, so that no mistake hides as slowness.
 from __future__ import annotations
 
 import collections
-import traceback
 
 KEPT: collections.deque[str] = collections.deque(maxlen=20)  # texts: the errors would keep arguments alive
 
 
 def survived(what: str, problem: Exception) -> str:
     """`what`, and the problem in words."""
+    import traceback  # not before there is a mistake
+
     KEPT.append("".join(traceback.format_exception(problem)))
     return f"{what}: {type(problem).__name__}: {problem}"
