@@ -2,7 +2,7 @@
 
 In: the list with its reasons, and the imports of the tree.  Out: the same list, modules that are gone left
 out, new ones put in with the first line of their docstring (mend it to a reason), in an order in which
-every import points upwards.  Modules keep together by package where the imports allow it.
+every import points upwards, section by section.  The text under a section's title stays.
 """
 
 from __future__ import annotations
@@ -13,35 +13,60 @@ import sys
 
 from tests.test_layers import MODULES, ROOT, imports, is_inner_package
 
+NATIVE = r"runtime\.execute\.native\."
+# Title, and which modules; where several patterns fit a module, the longest one counts.
 SECTIONS = (
     ("runtime: vocabulary", r"runtime\.\w+$"),
     ("runtime: intermediate representation", r"runtime\.ir\."),
     ("runtime: the op table", r"runtime\.ops\."),
-    ("runtime: graph in, graph out", r"runtime\.(passes|autodiff)\."),
+    ("runtime: graph in, graph out", r"runtime\.passes\."),
     ("runtime: tracing", r"runtime\.trace\."),
-    ("runtime: plans and executors", r"runtime\.execute\.(?!native)"),
-    ("runtime: native code", r"runtime\.execute\.native\."),
-    ("runtime: functions", r"runtime\.function\."),
+    ("runtime: control flow and data", r"runtime\.(functional|scans|data|scopes)$"),
+    ("runtime: plans and their executors", r"runtime\.execute\.(?!native)"),
+    ("runtime: derivatives, on the tape", r"runtime\.autodiff\.(\w+|staged\.kinds)$"),
+    (
+        "runtime: derivatives, as graphs",
+        r"runtime\.(autodiff\.(staged\.(?!kinds|callables)|custom$)|pushing$)",
+    ),
+    ("runtime: many items at once", r"runtime\.(tensor_array|vectorizing|batching)$"),
+    (
+        "native code: text and machine code",
+        NATIVE + r"(host|abi|kinds|gang|lanes|ranges|emit|object_cache|link|llvm_load)$",
+    ),
+    ("native code: dispatching calls", NATIVE + r"(check_ir|dispatch_ir|dispatcher)$"),
+    (
+        "native code: numbers",
+        NATIVE
+        + r"(values|state|kernel|integers|floats|complexes|narrowing|merge|scalars|vector_\w+|ufunc_loops)$",
+    ),
+    ("native code: threads", NATIVE + r"(pool_ir|pool|shares|pauses)$"),
+    ("native code: arrays and lists", NATIVE + r"\w+$"),
+    (
+        "native code: whole graphs",
+        NATIVE
+        + r"(masked|independent|signature|lower|entry|split|segments|tails|executor|plain_nodes|handlers)$",
+    ),
+    ("runtime: functions", r"runtime\.(function\.|autodiff\.staged\.callables)"),
     ("runtime: views", r"runtime\.view\."),
     ("runtime: the public face", r"runtime(\.api)?$"),
-    ("autograph: trees and text", r"autograph\.(names|literals|unparse\w*|template|source|origin|codes)$"),
+    (
+        "autograph: trees and text",
+        r"autograph\.(trees|names|literals|unparse\w*|template|source|origin|codes)$",
+    ),
     ("autograph: analyses", r"autograph\.analysis\."),
     ("autograph: passes", r"autograph\.passes\."),
     ("autograph: the driver", r"autograph\.(load|convert)$"),
     ("autograph: what generated code calls", r"autograph\.operators\."),
-    ("autograph: programs that use it", r"autograph\.(demo|cli\w*|__main__)$"),
     ("autograph: the public face", r"autograph(\.\w+)?$"),
+    ("autograph: programs that use it", r"autograph\.(demo|cli\w*|__main__)$"),
 )
-EARLIER = {"runtime.functional": "runtime: tracing", "runtime.api": "runtime: the public face"}
 TITLES = [title for title, _ in SECTIONS]
 
 
 def section(name: str) -> int:
-    """Where the module belongs; the position in the list of sections, programs last."""
-    if name in EARLIER:
-        return TITLES.index(EARLIER[name])
-    place = next(k for k, (_, pattern) in enumerate(SECTIONS) if re.match(pattern, name))
-    return place if "programs" not in TITLES[place] else len(SECTIONS)
+    """Where the module belongs; the position in the list of sections."""
+    fitting = [k for k, (_, pattern) in enumerate(SECTIONS) if re.match(pattern, name)]
+    return max(fitting, key=lambda k: len(SECTIONS[k][1]))
 
 
 def ordered() -> list[str]:
@@ -66,13 +91,15 @@ def main() -> None:
     path = ROOT / "ARCHITECTURE.md"
     text = path.read_text()
     reasons = dict(re.findall(r"^- `((?:runtime|autograph)[\w.]*)`: (.*)$", text, re.MULTILINE))
+    intros = dict(re.findall(r"^### (.*)\n\n((?!- ).*?)\n\n- ", text, re.MULTILINE | re.DOTALL))
     lines, last = [text[: text.index("\n### ")].rstrip()], -1
     for name in ordered():
         place = section(name)
-        if place != last:
-            title = TITLES[place] if place < len(TITLES) else "autograph: programs that use it"
-            again = any(line == f"\n### {title}\n" for line in lines)
-            lines.append(f"\n### {title}{', continued' if again else ''}\n")
+        if place < last:
+            sys.exit(f"{name} imports what stands below its section, {TITLES[place]!r}: see SECTIONS")
+        if place > last:
+            title = TITLES[place]
+            lines.append(f"\n### {title}\n" + (f"\n{intros[title]}\n" if title in intros else ""))
             last = place
         doc = ast.get_docstring(ast.parse(MODULES[name].read_text())) or ""
         lines.append(f"- `{name}`: {reasons.get(name) or doc.splitlines()[0].rstrip('.')}")

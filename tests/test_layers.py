@@ -60,6 +60,26 @@ def test_every_module_is_listed_once() -> None:
     assert not gone, f"in ARCHITECTURE.md but not in the tree: {sorted(gone)}"
 
 
+def test_every_section_stands_once() -> None:
+    titles = re.findall(r"^### (.*)$", (ROOT / "ARCHITECTURE.md").read_text(), re.MULTILINE)
+    assert len(titles) == len(set(titles)), "modules keep together: python -m tests.architecture"
+
+
+def test_the_guide_names_what_is_there() -> None:
+    guide = (ROOT / "ARCHITECTURE.md").read_text().partition("## Where everything lives")[2]
+    rows = re.findall(r"^\|[^|]*\|([^|]*)\|([^|]*)\|$", guide.partition("\n## ")[0], re.MULTILINE)[2:]
+    assert rows
+    for places, modules in rows:
+        folders = [ROOT, ROOT / "autograph", *(ROOT / name for name in re.findall(r"`(.*?)`", places))]
+        for name in re.findall(r"`(.*?)`", places + modules):
+            found = [
+                folder / end
+                for folder in (*folders, *(f.parent for f in folders))
+                for end in (name, f"{name}.py")
+            ]
+            assert any(path.exists() for path in found), name
+
+
 @pytest.mark.parametrize("name", [n for n in MODULES if not is_inner_package(n)])
 def test_imports_point_upwards(name: str) -> None:
     place = {module: k for k, module in enumerate(listed())}
