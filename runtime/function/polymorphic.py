@@ -472,8 +472,7 @@ class PolymorphicFunction(Direct, Generic[P, R]):
         kwargs = dict(zip(kwargs, named, strict=True))
         bound = self._binder.bind(args, kwargs)
         if bound is None:
-            self._binder.signature.bind(*args, **kwargs)
-            raise TypeError(f"{self._name}() can't be called with these arguments")
+            raise TypeError(self._binder.refusal(args, kwargs))
         exact = self._binder.signature_of(bound)
         with self._lock:
             promise = self._promise(exact, bound)

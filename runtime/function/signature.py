@@ -180,6 +180,15 @@ class Binder:
         moved, kept = arrangement
         return Bound((*args, *[kwargs[name] for name in moved]), {name: kwargs[name] for name in kept})
 
+    def refusal(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
+        """Why Python would refuse the call, in words."""
+        why = "other arguments are needed"
+        try:
+            self.signature.bind(*args, **kwargs)
+        except TypeError as error:
+            why = str(error)
+        return f"{self.name}{self.signature} can't be called so: {why}"
+
     def _arrangement(self, count: int, names: tuple[str, ...]) -> Arrangement | None:
         """Which keywords become positional after `count` arguments, and the order of those that stay."""
         if not self._accepts_names(count, frozenset(names)):

@@ -32,6 +32,14 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
         lambda: ag.function(same, input_signature=[1, 2]),
         "is for 2 arguments, but same",
     ),
+    (
+        lambda: ag.function(same).get_concrete_function(),
+        "can't be called so: missing a required argument: 'x'",
+    ),
+    (
+        lambda: ag.function(same).get_concrete_function(X, X),
+        "can't be called so: too many positional arguments",
+    ),
     (lambda: ag.do_not_convert(3), "do_not_convert takes a function, not a value of type int"),
     (lambda: ag.grad(3), "a derivative takes a function, not a value of type int"),
     (lambda: ag.custom_gradient(3), "takes a function"),
