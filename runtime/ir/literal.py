@@ -33,6 +33,7 @@ from typing import Any
 import numpy as np
 
 from runtime.boxes import UnboundMarker
+from runtime.errors import GraphError
 from runtime.ir.graph import Graph
 from runtime.ir.scan import Scanner
 from runtime.types import (
@@ -237,7 +238,7 @@ def _numpy_scalar(value: np.generic) -> str | None:
 def _read_back(text: str) -> Any:
     try:
         return LiteralReader(()).literal(Scanner(text, 1))
-    except Exception:  # whatever goes wrong: this text does not stand for the value
+    except (GraphError, ValueError, OverflowError):  # this text does not stand for the value
         return None
 
 

@@ -20,6 +20,7 @@ from runtime.ir.opdef import WRITE, OpDef
 from runtime.ops.rules import (
     NUMERIC_KINDS,
     PYTHON_KINDS,
+    REFUSALS,
     Rule,
     Unknown,
     bare,
@@ -76,7 +77,7 @@ def power_dtype(dtype: np.dtype[Any], exponent: Any, scalar: bool) -> np.dtype[A
     base = dtype.type(1) if scalar else np.ones(1, dtype)
     try:
         found: np.dtype[Any] = quietly(operator.pow, base, exponent).dtype
-    except Exception:  # such as an integer to a negative power
+    except REFUSALS:  # such as an integer to a negative power
         return None
     return found
 

@@ -15,6 +15,7 @@ import numpy as np
 from runtime.ir.opdef import OpDef
 from runtime.ops.rules import (
     BOOL,
+    REFUSALS,
     Rule,
     Shape,
     Unknown,
@@ -97,7 +98,7 @@ def weak_int_is_precise(ufunc: np.ufunc, raises: bool) -> bool:
     for value in (1, 2**63, 2**70, -(2**70)):
         try:
             got = quietly(ufunc, value)
-        except Exception:  # raising is no wrong type
+        except REFUSALS:  # raising is no wrong type
             if not raises:
                 return False
             continue
