@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import pathlib
 import re
@@ -12,7 +13,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 
-from autograph.cli import main
+from autograph.cli import main, parser
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 COLLATZ = f"{ROOT}/examples/collatz.py:collatz"
@@ -224,3 +225,15 @@ def test_module_runs_as_a_process() -> None:
 def test_demo(capsys: pytest.CaptureFixture[str]) -> None:
     out = call(capsys, "demo")
     assert "DIFFERS" not in out and "Fraction.limit_denominator" in out
+
+
+def test_the_page_names_every_command_and_option() -> None:
+    page = (ROOT / "docs" / "cli.md").read_text()
+    commands = next(a for a in parser()._actions if isinstance(a, argparse._SubParsersAction)).choices
+    assert re.findall(r"^\| `autograph (\w+)", page, re.MULTILINE) == list(commands)
+    rows = dict(re.findall(r"^\| `autograph (\w+)(.*)$", page, re.MULTILINE))
+    for name, sub in commands.items():
+        options = {option for action in sub._actions for option in action.option_strings} - {"-h", "--help"}
+        assert {option for option in options if option.startswith("--")} == set(
+            re.findall(r"--\w+", rows[name])
+        ), name
