@@ -8,7 +8,7 @@ defined once and before their uses, its types agree with the table, and its regi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from runtime.ir.calls import CALL, called_graphs, callee
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.opdef import OpDef
 from runtime.ir.parts import Try, With, never_returns
-from runtime.ir.text import node_text, print_graph, region_labels
+from runtime.lazy import Lazy
 from runtime.types import (
     ArrayType,
     MaybeUnbound,
@@ -30,6 +30,11 @@ from runtime.types import (
     WeakType,
     describes,
 )
+
+if TYPE_CHECKING:
+    from runtime.ir import text
+else:
+    text = Lazy("runtime.ir.text")
 
 REGION_COUNTS = {"cond": (2, 2), "while": (2, 2), "for": (1, 2), "try": (1, 1 << 20), "with": (1, 1)}
 _AROUND = 5
@@ -91,14 +96,14 @@ class _Verifier:
         """Raise: what is wrong, the node, ten lines around it, the user's line."""
         lines = [what]
         if node is not None:
-            lines.append(f"  node: {node_text(node)}")
+            lines.append(f"  node: {text.node_text(node)}")
         lines.append(self.excerpt(node))
         span = None if node is None else node.span
         raise GraphError("\n".join(lines), span=span, why=why, fix=fix)
 
     def excerpt(self, node: Node | None) -> str:
         """Ten lines of the graph's text around the node, which is marked."""
-        lines, at = print_graph(self.whole, spans=False).splitlines(), 0
+        lines, at = text.print_graph(self.whole, spans=False).splitlines(), 0
         if node is not None:
             at = _line_of(self.whole, node, lines)
         start = max(0, at - _AROUND)
@@ -209,7 +214,7 @@ class _Verifier:
             self.graph(region)
 
     def cond(self, node: Node) -> None:
-        for label, region in zip(region_labels(node), node.regions, strict=True):
+        for label, region in zip(text.region_labels(node), node.regions, strict=True):
             self.params(node, label, region, node.inputs[1:])
             if not region.diverges:
                 self.results(node, label, region, [value.type for value in node.outputs])
@@ -259,7 +264,7 @@ class _Verifier:
             self.fail(f"{node.op} has {carries} carries but {len(node.outputs)} outputs", node)
         given = node.inputs[first:]
         kept = [value.type for value in node.outputs]
-        for label, region in zip(region_labels(node), node.regions, strict=True):
+        for label, region in zip(text.region_labels(node), node.regions, strict=True):
             skip = first if label == "body" else 0
             if len(region.params) < skip:
                 self.fail(f"the region {label} of {node.op} needs a parameter for the item", node)
@@ -273,7 +278,7 @@ class _Verifier:
             if label == "test":
                 self.results(node, label, region, None)
                 continue
-            for taker, other in zip(region_labels(node), node.regions, strict=True):
+            for taker, other in zip(text.region_labels(node), node.regions, strict=True):
                 start = first if taker == "body" else 0  # what a trip yields is what the next one takes
                 self.results(node, label, region, [p.type for p in other.params[start : start + carries]])
 

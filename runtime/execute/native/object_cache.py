@@ -14,7 +14,6 @@ import importlib
 import os
 import stat
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from typing import Any
@@ -111,8 +110,9 @@ def store(name: str, data: bytes) -> None:
     where = folder()
     if not where:
         return
+    part = os.path.join(where, f"{name}-{os.getpid()}-{time.monotonic_ns()}{_UNFINISHED}")
     try:
-        handle, part = tempfile.mkstemp(_UNFINISHED, name, where)  # readable by the user alone
+        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)  # readable by the user alone
     except OSError:
         return
     try:

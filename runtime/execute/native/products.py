@@ -13,7 +13,7 @@ import dataclasses
 import functools
 import itertools
 import mmap
-import pathlib
+import os
 
 import numpy as np
 
@@ -54,9 +54,11 @@ class Found:
 
 # ------------------------------------------------------------------------------------------ the library
 @functools.cache
-def library_path() -> pathlib.Path | None:
+def library_path() -> str | None:
     """The library that NumPy brings along, if it is one that we know."""
-    return next((pathlib.Path(np.__file__).parent.parent / "numpy.libs").glob("*openblas*"), None)
+    folder = os.path.join(os.path.dirname(os.path.dirname(np.__file__)), "numpy.libs")
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    return next((os.path.join(folder, name) for name in names if "openblas" in name), None)
 
 
 @functools.cache
@@ -65,7 +67,7 @@ def threads_address() -> int:
     if library_path() is None:
         return 0
     try:
-        library = ctypes.CDLL(str(library_path()))  # it is there already: NumPy has loaded it
+        library = ctypes.CDLL(library_path())  # it is there already: NumPy has loaded it
     except OSError:
         return 0
     names = [f"{prefix}openblas_get_num_threads{end}" for prefix in ("scipy_", "") for end in ("64_", "")]
