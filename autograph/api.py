@@ -17,7 +17,6 @@ from autograph.convert import converted
 from autograph.explain import Explanation, explanation, explanation_of_conversion
 from autograph.operators.registry import mark_do_not_convert
 from runtime.api import InputSignature, make_function
-from runtime.config import settings
 from runtime.errors import ConversionRefused, GeneratorError, SourceNotFound, TraceError
 from runtime.function.polymorphic import P, PolymorphicFunction, R, Tracer
 from runtime.function.prefixed import runs_on_trace_values, unwrapped
@@ -183,38 +182,17 @@ def source_tracer(python: Callable[..., Any]) -> Tracer:
     """The tracer that converts the function before it is traced."""
 
     def trace(
-        positional: Sequence[Argument],
-        keywords: Mapping[str, Argument],
-        *,
-        name: str,
-        strict: bool,
-        volatile: frozenset[Any],
+        positional: Sequence[Argument], keywords: Mapping[str, Argument], **options: Any
     ) -> TraceResult:
         if runs_on_trace_values(python):
-            return tracing.trace_call(
-                python,
-                positional,
-                keywords,
-                name=name,
-                strict=strict,
-                volatile=volatile,
-                hooks=calls.SourceHooks(_function_in(python, "function")),
-                unroll_limit=settings.unroll_limit,
-            )
+            hooks = calls.SourceHooks(_function_in(python, "function"))
+            return tracing.trace_call(python, positional, keywords, hooks=hooks, **options)
         assert isinstance(python, types.FunctionType)
         converted(python)  # a refusal concerns all calls: it must come out as what it is
 
         def traced(hooks: calls.SourceHooks) -> TraceResult:
-            return tracing.trace_call(
-                functools.partial(hooks.outermost, python),
-                positional,
-                keywords,
-                name=name,
-                hooks=hooks,
-                strict=strict,
-                volatile=volatile,
-                unroll_limit=settings.unroll_limit,
-            )
+            run = functools.partial(hooks.outermost, python)
+            return tracing.trace_call(run, positional, keywords, hooks=hooks, **options)
 
         return _traced(traced, python, [*positional, *keywords.values()])
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from runtime.config import settings
 from runtime.function.polymorphic import P, PolymorphicFunction, R, Tracer
 from runtime.function.prefixed import PrefixedFunction, unwrapped
 from runtime.lazy import Lazy
@@ -50,22 +49,9 @@ def as_it_stands(function: Callable[..., Any]) -> Tracer:
     """The tracer that runs the Python function without rewriting it."""
 
     def trace(
-        positional: Sequence[Argument],
-        keywords: Mapping[str, Argument],
-        *,
-        name: str,
-        strict: bool,
-        volatile: frozenset[Any],
+        positional: Sequence[Argument], keywords: Mapping[str, Argument], **options: Any
     ) -> TraceResult:
-        return tracing.trace_call(
-            function,
-            positional,
-            keywords,
-            name=name,
-            strict=strict,
-            volatile=volatile,
-            unroll_limit=settings.unroll_limit,
-        )
+        return tracing.trace_call(function, positional, keywords, **options)
 
     return trace
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from runtime.config import settings
 from runtime.errors import AutographError, Span, TraceError, Untraceable
 from runtime.ir.graph import Graph, Operand
 from runtime.ops.table import BY_CALLABLE, BY_METHOD, OPS
@@ -75,7 +76,6 @@ def trace_call(
     hooks: Hooks | None = None,
     strict: bool = False,
     volatile: frozenset[Any] = frozenset(),
-    unroll_limit: int = 16,
 ) -> TraceResult:
     """Trace `fn(*positional, **keywords)`.
 
@@ -92,7 +92,7 @@ def trace_call(
         unconvert=hooks.unconvert,
         strict=strict,
         volatile=volatile,
-        unroll_limit=unroll_limit,
+        unroll_limit=settings.unroll_limit,
     )
     trace.attach(Protocol(trace), BY_CALLABLE, BY_METHOD, hooks)
     with trace.running(), recorded_by(functools.partial(variables.create, trace)):
