@@ -18,6 +18,7 @@ import numpy as np
 
 from runtime.config import settings
 from runtime.execute.native import complexes, element_ops, shares, stencils, vector_math
+from runtime.execute.native.accesses import Scattered, element_at, located, put_at
 from runtime.execute.native.arrays import create, dense, overlap, times
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.floats import cast
@@ -25,20 +26,15 @@ from runtime.execute.native.kinds import Scalar, Unlowered, numpy_scalar
 from runtime.execute.native.lanes import keep_lanes
 from runtime.execute.native.lines import (
     TILE,
-    Scattered,
     about,
-    before_whole,
     begin,
     counted,
     duration,
-    element_at,
     inner_indices,
     kept,
     line,
-    located,
     looped,
     merged_parts,
-    put_at,
     row_parts,
     shared,
     spread,
@@ -503,7 +499,7 @@ def along(state: State, target: Arr, value: Lazy, outer: list[str], size: str) -
         before, unit = "", target.strides[-1] == str(target.dtype.itemsize)
         if large and unit:  # a vector that lies across two lines of the cache is stored in twice the time
             lanes, at = width(value, target.dtype), located(state.e, target, [*outer, first])
-            before = before_whole(state.e, at, lanes, target.dtype.itemsize, size)
+            before = stencils.before_whole(state.e, at, lanes, target.dtype.itemsize, size)
         stored_line(state, target, value, outer, last, first, bool(rows), even and not before, before)
 
     each = duration(value, target.dtype) / max(about(target.dims[-1:]), 1)
@@ -559,10 +555,15 @@ def stored_line(
         put_at(state.e, target, indices, x)
 
     to = target if unit and value.kind == target.element else None
-    line(
-        state, value, outer, stop, put, lanes,
-        start=start, ready=ready, masked=unit, even=even, to=to, first=before,
-    )  # fmt: skip
+    often = stencils.often_read(value, target, lanes) if unit and lanes > 1 else None
+    if often is not None:
+        at, itemsize = located(state.e, often, [*outer, start]), often.dtype.itemsize
+        before, even = stencils.before_whole(state.e, at, lanes, itemsize, value.dims[-1]), False
+    with stencils.anchored(state.e, often or target, lanes, often is not None):
+        line(
+            state, value, outer, stop, put, lanes,
+            start=start, ready=ready, masked=unit, even=even, to=to, first=before,
+        )  # fmt: skip
 
 
 __all__ = ["inner_indices", "worth_keeping"]

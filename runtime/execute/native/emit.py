@@ -102,7 +102,8 @@ class Emitter:
     lanes: how many neighbouring elements an instruction works on; along: the index that counts them.
     mask: where not all lanes count, those that do; last: the index of the last element, which is read in
     place of those that don't count.  turned: of lines that are read from several places, what this stretch of
-    them is made of (see `turns`).  helpers: other functions of the module, by name.
+    them is made of (see `turns`).  anchor: an array whose lines are gone along so that vectors of so many
+    elements lie well in memory from a column on.  helpers: other functions of the module, by name.
     tags: what is said of the aliasing of reads and of writes.
     likely: of sizes that are not known, what they are but for unusual cases.
     pending: whether a check has failed that need not be acted on at once.  at_once: whether all are, which
@@ -143,6 +144,7 @@ class Emitter:
         self.along = ""
         self.mask = self.last = ""
         self.turned: dict[Any, str] = {}
+        self.anchor: tuple[Any, int, int] | None = None
         self.helpers: dict[str, str] = {}
         self.gang: Gang | None = None
         self.stacked = 0  # bytes on the stack that parts of arrays lie in

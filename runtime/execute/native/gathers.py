@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from runtime.execute.native import element_ops
+from runtime.execute.native.accesses import located
 from runtime.execute.native.arrays import (
     checked_index,
     create,
@@ -38,7 +39,7 @@ from runtime.execute.native.elementwise import (
 )
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.kinds import Scalar, Unlowered
-from runtime.execute.native.lines import about, counted, located
+from runtime.execute.native.lines import about, counted
 from runtime.execute.native.scalars import stored
 from runtime.execute.native.shares import share
 from runtime.execute.native.sifting import sifted

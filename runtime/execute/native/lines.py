@@ -8,14 +8,16 @@ them; memory of a part is never memory of an array.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from runtime.execute.native.arrays import create, load, memory, minus, plus, times
+from runtime.execute.native.accesses import Scattered, element_at, located, put_at
+from runtime.execute.native.arrays import create, memory, minus, plus
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.host import vector_bytes
 from runtime.execute.native.kinds import Scalar, Unlowered
@@ -26,17 +28,12 @@ from runtime.execute.native.ufunc_loops import call_loop
 from runtime.execute.native.values import Arr, Lazy, Num, Part, one
 from runtime.execute.native.vector_math import Element, abreast, settled
 
-LONG = 64  # elements of a line from which on it is worth beginning where vectors lie well
 TILE = 512  # elements that a ufunc's own loop works on at once
 ON_STACK = 1 << 14  # bytes of a row that may lie on the stack
 STACK = 1 << 18  # and of all rows and tiles together
 INSTRUCTION, BYTE = 0.3, 0.015  # nanoseconds of a vector's instruction, and for what is read or written
 GUESS = 64  # elements along an axis whose size is not known
 Put = Callable[[list[str], Num], None]
-
-
-class Scattered(Exception):
-    """Some instruction works on single elements only."""
 
 
 # ------------------------------------------------------------------------------------------- elements
@@ -53,87 +50,6 @@ def shared(e: Emitter, kind: Scalar, compute: Element) -> Element:
         return one(kind, e.memo[key])
 
     return element
-
-
-def located(e: Emitter, a: Arr, indices: Sequence[str]) -> str:
-    """The address of an element."""
-    offset = "0"
-    for i, stride in zip(indices, a.strides, strict=True):
-        offset = plus(e, offset, times(e, i, stride))
-    return a.data if offset == "0" else e.op(f"getelementptr i8, ptr {a.data}, i64 {offset}")
-
-
-def element_at(e: Emitter, a: Arr, indices: Sequence[str]) -> Num:
-    """The element of an array at these indices, which are in range, or as many as there are lanes."""
-    kind = a.element
-    if e.lanes > 1 and kind.kind == "c":
-        raise Scattered
-    if e.lanes == 1 or e.along not in indices:
-        return one(kind, e.splat(kind.llvm, load(e, kind, located(e, a, indices)).text))
-    axis = list(indices).index(e.along)
-    if a.strides[axis] == str(a.dtype.itemsize):
-        value = beside(e, a, indices, axis)
-    else:
-        value = gathered(e, a, indices, axis)
-    return one(kind, e.op(f"icmp ne {e.wide('i8')} {value}, zeroinitializer") if kind.kind == "b" else value)
-
-
-def beside(e: Emitter, a: Arr, indices: Sequence[str], axis: int) -> str:
-    """Neighbours in memory, at one go."""
-    held = memory(a.element)
-    wide, at = e.wide(held), located(e, a, indices)
-    if not e.mask:
-        return e.load(f"load {wide}, ptr {at}, align 1")
-    other = [*indices[:axis], e.last, *indices[axis + 1 :]]
-    last = e.splat(held, e.load(f"load {held}, ptr {located(e, a, other)}, align 1"))
-    function = f"llvm.masked.load.{lanes_of(e, held)}.p0"
-    e.declare(f"declare {wide} @{function}(ptr, i32, {e.wide('i1')}, {wide})")
-    return e.load(f"call {wide} @{function}(ptr {at}, i32 1, {e.wide('i1')} {e.mask}, {wide} {last})")
-
-
-def gathered(e: Emitter, a: Arr, indices: Sequence[str], axis: int) -> str:
-    """Elements that lie apart, one by one."""
-    held, value = memory(a.element), "poison"
-    wide = e.wide(held)
-    at = located(e, a, indices)
-    other = [*indices[:axis], e.last, *indices[axis + 1 :]] if e.mask else []
-    for lane in range(e.lanes):
-        offset = times(e, str(lane), a.strides[axis])
-        place = at if offset == "0" else e.op(f"getelementptr i8, ptr {at}, i64 {offset}")
-        if e.mask and lane:
-            counts = e.op(f"extractelement {e.wide('i1')} {e.mask}, i32 {lane}")
-            place = e.op(f"select i1 {counts}, ptr {place}, ptr {located(e, a, other)}")
-        found = e.load(f"load {held}, ptr {place}, align 1")
-        value = e.op(f"insertelement {wide} {value}, {held} {found}, i32 {lane}")
-    return value
-
-
-def lanes_of(e: Emitter, llvm: str) -> str:
-    """The suffix of an intrinsic's name for vectors of this type."""
-    return f"v{e.lanes}{ {'double': 'f64', 'float': 'f32'}.get(llvm, llvm) }"
-
-
-def put_at(e: Emitter, a: Arr, indices: Sequence[str], value: Num) -> None:
-    """Store an element, or as many as there are lanes."""
-    kind, held = a.element, memory(a.element)
-    text = value.text
-    if kind.kind == "b":
-        text = e.op(f"zext {e.wide('i1')} {text} to {e.wide('i8')}")
-    at, wide = located(e, a, indices), e.wide(held)
-    e.version += 1
-    if e.lanes == 1 or a.strides[-1] == str(a.dtype.itemsize):
-        if not e.mask:
-            e.line(f"store {wide} {text}, ptr {at}, align 1{e.tags[1]}")
-            return
-        function, mask = f"llvm.masked.store.{lanes_of(e, held)}.p0", e.wide("i1")
-        e.declare(f"declare void @{function}({wide}, ptr, i32, {mask})")
-        e.line(f"call void @{function}({wide} {text}, ptr {at}, i32 1, {mask} {e.mask}){e.tags[1]}")
-        return
-    for lane in range(e.lanes):
-        single = e.effect(f"extractelement {wide} {text}, i32 {lane}")
-        offset = times(e, str(lane), a.strides[-1])
-        place = at if offset == "0" else e.op(f"getelementptr i8, ptr {at}, i64 {offset}")
-        e.line(f"store {held} {single}, ptr {place}, align 1{e.tags[1]}")
 
 
 def spread(p: Lazy, rank: int) -> Element:
@@ -184,13 +100,19 @@ def vectors(
         mark = e.mark()
         try:
             if first:
-                _some(e, start, first, lanes, body)
+                first = at_most(e, first, minus(e, stop, start))
+                remainder(e, start, first, lanes, body)
             _vectors(e, plus(e, start, first) if first else start, stop, lanes, body, masked, even)
             return
         except Scattered:
             e.mask, e.last, e.lanes, e.along = "", "", 1, ""
             e.rollback(mark)
     counted(e, start, stop, 1, body)
+
+
+def at_most(e: Emitter, x: str, limit: str) -> str:
+    """The lesser of two numbers of elements."""
+    return x if limit.isdigit() else e.call("i64", "llvm.smin.i64", ("i64", x), ("i64", limit))
 
 
 def _several(e: Emitter, body: Callable[[str], None]) -> Callable[[str], None]:
@@ -214,12 +136,12 @@ def _vectors(
     if middle == stop:
         return
     if masked:
-        _some(e, middle, minus(e, stop, middle), lanes, body)
+        remainder(e, middle, minus(e, stop, middle), lanes, body)
     else:
         counted(e, middle, stop, 1, body)
 
 
-def _some(e: Emitter, start: str, count: str, lanes: int, body: Callable[[str], None]) -> None:
+def remainder(e: Emitter, start: str, count: str, lanes: int, body: Callable[[str], None]) -> None:
     """Fewer elements than there are lanes."""
     some, out = e.block("some"), e.block("none")
     before = dict(e.memo)
@@ -229,16 +151,24 @@ def _some(e: Emitter, start: str, count: str, lanes: int, body: Callable[[str], 
     else:
         e.branch(e.effect(f"icmp sgt i64 {count}, 0"), some, out)
         e.start(some)
-    e.last = e.op(f"add i64 {start}, {e.op(f'sub i64 {count}, 1')}")
-    e.lanes = lanes
-    order = "<" + ", ".join(f"i64 {k}" for k in range(lanes)) + ">"
-    e.mask = e.op(f"icmp ult {e.wide('i64')} {order}, {e.splat('i64', count)}")
-    _several(e, body)(e.op(f"add i64 {start}, 0"))
-    e.mask, e.last, e.lanes, e.along = "", "", 1, ""
+    with masked_lanes(e, start, count, lanes) as k:
+        body(k)
     if not fixed:
         e.jump(out)
         e.start(out)
         e.memo = before
+
+
+@contextlib.contextmanager
+def masked_lanes(e: Emitter, start: str, count: str, lanes: int) -> Iterator[str]:
+    """Code on the first `count` lanes; gives the index of the first one."""
+    e.last = e.op(f"add i64 {start}, {e.op(f'sub i64 {count}, 1')}")
+    e.lanes = lanes
+    order = "<" + ", ".join(f"i64 {k}" for k in range(lanes)) + ">"
+    e.mask = e.op(f"icmp ult {e.wide('i64')} {order}, {e.splat('i64', count)}")
+    e.along = e.op(f"add i64 {start}, 0")
+    yield e.along
+    e.mask, e.last, e.lanes, e.along = "", "", 1, ""
 
 
 def in_stretches(
@@ -249,16 +179,6 @@ def in_stretches(
     first, even = ("", False) if value.turns else (first, even)
     args = lanes or width(value), body, masked, first, even
     stretches(e, value.turns, start, stop, lambda start, stop: vectors(e, start, stop, *args))
-
-
-def before_whole(e: Emitter, at: str, lanes: int, itemsize: int, size: str) -> str:
-    """How many elements at an address come before the first place where whole vectors are best stored."""
-    if lanes == 1 or not size.isdigit() or int(size) < LONG:
-        return ""
-    wide = lanes * itemsize
-    low = e.op(f"and i64 {e.op(f'ptrtoint ptr {at} to i64')}, {wide - 1}")
-    rest = e.op(f"and i64 {e.op(f'sub i64 {wide}, {low}')}, {wide - 1}")
-    return e.op(f"lshr i64 {rest}, {itemsize.bit_length() - 1}")
 
 
 def line(

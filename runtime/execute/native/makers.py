@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from runtime.execute.native import lists
+from runtime.execute.native.accesses import Scattered
 from runtime.execute.native.arrays import copied, create, dense, fill, load, located, sizes, times, turned
 from runtime.execute.native.calls import by_name, np_copy, wanted_dtype
 from runtime.execute.native.elementwise import (
@@ -34,7 +35,6 @@ from runtime.execute.native.kinds import (
     literal,
     numpy_scalar,
 )
-from runtime.execute.native.lines import Scattered
 from runtime.execute.native.ranges import SIZE
 from runtime.execute.native.scalars import index, stored
 from runtime.execute.native.state import State, numbers

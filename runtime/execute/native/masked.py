@@ -13,12 +13,13 @@ from contextlib import contextmanager, nullcontext
 from typing import Protocol
 
 from runtime.execute.native import iterables, merge, narrowing, plain_nodes, shares, tallies
+from runtime.execute.native.accesses import Scattered, element_at, put_at
 from runtime.execute.native.emit import FALSE, TRUE, Block, Emitter
 from runtime.execute.native.facts import flags
 from runtime.execute.native.gang import Gang
 from runtime.execute.native.host import vector_bytes
 from runtime.execute.native.kinds import PYTHON_BOOL, PYTHON_INT, Unlowered
-from runtime.execute.native.lines import Scattered, counted, element_at, put_at
+from runtime.execute.native.lines import counted
 from runtime.execute.native.scalars import stored, truth
 from runtime.execute.native.state import State
 from runtime.execute.native.values import (

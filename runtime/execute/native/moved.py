@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from runtime.dataclass import dataclass
+from runtime.execute.native.accesses import Scattered
 from runtime.execute.native.arrays import plus
 from runtime.execute.native.calls import by_name
 from runtime.execute.native.elementwise import as_lazy, is_array, materialized
 from runtime.execute.native.emit import TRUE, Emitter
 from runtime.execute.native.kinds import Unlowered
-from runtime.execute.native.lines import Scattered, shared
+from runtime.execute.native.lines import shared
 from runtime.execute.native.makers import Handler
 from runtime.execute.native.scalars import index, stored
 from runtime.execute.native.state import State, numbers

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from runtime.execute.native import element_ops, totals
+from runtime.execute.native.accesses import located, put_at
 from runtime.execute.native.arrays import create, dense, times
 from runtime.execute.native.elementwise import (
     apply,
@@ -41,8 +42,6 @@ from runtime.execute.native.lines import (
     duration,
     inner_indices,
     line,
-    located,
-    put_at,
     row_parts,
     spread,
     width,

@@ -9,11 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from runtime.execute.native import element_ops
+from runtime.execute.native.accesses import put_at
 from runtime.execute.native.arrays import create
 from runtime.execute.native.calls import by_name
 from runtime.execute.native.elementwise import as_lazy, is_array
 from runtime.execute.native.kinds import Unlowered
-from runtime.execute.native.lines import begin, counted, line, put_at, width
+from runtime.execute.native.lines import begin, counted, line, width
 from runtime.execute.native.makers import Handler
 from runtime.execute.native.reductions import as_line, constant, typed
 from runtime.execute.native.state import State

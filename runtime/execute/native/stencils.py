@@ -7,30 +7,32 @@ depends on its old value was computed; what waits lies in memory of its own.
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from runtime.execute.native import pool_ir, shares
+from runtime.execute.native.accesses import Scattered, element_at, put_at, whole_of
 from runtime.execute.native.arrays import create, minus, plus, times
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.lines import (
     Put,
     Room,
     about,
-    before_whole,
     begin,
     counted,
     duration,
-    element_at,
     line,
-    put_at,
+    masked_lanes,
+    remainder,
     untagged,
     vectors,
     width,
 )
 from runtime.execute.native.state import State
-from runtime.execute.native.values import Arr, Lazy, Num
+from runtime.execute.native.values import Arr, Lazy, Num, one
 
+LONG = 64  # elements of a line from which on it is worth beginning where vectors lie well
 CHUNK = 1024  # elements of a line that wait together, where there is only one line
 MOST = 1 << 16  # lines that may wait
 FEWEST = 8  # lines of a thread, for each line that its neighbours' lines reach
@@ -44,6 +46,8 @@ def delayed(state: State, target: Arr, value: Lazy, near: Sequence[Arr]) -> bool
     known = [s for s in shifts if s is not None]
     if len(target.dims) == 1:
         least = min(s[0] for s in known)
+        if in_order(state, target, value, least, max(s[0] for s in known)):
+            return True
         if least < -CHUNK:
             return False
         by_chunks(state, target, value, 1 if least < 0 else 0)
@@ -155,7 +159,8 @@ class _Lines:
     def line(self, number: str, put: Put) -> None:
         """The new elements of a line."""
         outer, size = row_of(self.e, self.target, number), self.target.dims[-1]
-        line(self.state, self.value, outer, size, put, self.lanes, first=self.first, masked=self.unit)
+        with anchored(self.e, self.target, self.lanes, bool(self.first)):
+            line(self.state, self.value, outer, size, put, self.lanes, first=self.first, masked=self.unit)
 
     def stretch(self, start: str, stop: str) -> None:
         """Lines one after the other; `lag` computed ones wait, the first of them beside the next one."""
@@ -226,6 +231,172 @@ def _shared(lines: _Lines, total: int, reach: int, work: int) -> None:
         shares.share(state, "0", pieces, some, work=str(work))
     e.jump(out)
     e.start(out)
+
+
+def in_order(state: State, target: Arr, value: Lazy, least: int, most: int) -> bool:
+    """One line, whose elements are stored at once, or beside the next ones; False where that can't be done.
+
+    least, most: how far from its own place what an element reads may lie.
+    """
+    e, unit = state.e, target.strides[0] == str(target.dtype.itemsize)
+    begin(e)
+    watching, e.watch = e.watch, False
+    lanes, done = width(value, target.dtype) if unit else 1, False
+    while not done and (least >= 0 or most <= 0 or -least <= lanes):
+        mark = e.mark()
+        try:
+            first = before_whole(e, target.data, lanes, target.dtype.itemsize, target.dims[0])
+            with anchored(e, target, lanes, bool(first)):
+                read = "ahead" if least >= 0 else "behind" if most <= 0 else "both"
+                _ordered(e, target, value, lanes, read, first)
+            done = True
+        except Scattered:
+            e.mask, e.last, e.lanes, e.along = "", "", 1, ""
+            e.rollback(mark)
+            lanes = 1
+    e.watch = watching
+    e.version += 1
+    return done
+
+
+def _ordered(e: Emitter, target: Arr, value: Lazy, lanes: int, read: str, first: str) -> None:
+    """The loop: forth where elements ahead are read, back where those behind are; where both are, forth, and
+    each vector is stored when the next one has been computed."""
+    (size,) = target.dims
+
+    def put(k: str, x: Num) -> None:
+        untagged(e, lambda: put_at(e, target, [k], x))
+
+    def made(k: str) -> None:
+        put(k, value.element([k]))
+
+    if read == "ahead":
+        vectors(e, "0", size, lanes, made, first=first)
+        return
+    many = size if lanes == 1 else _whole(e, minus(e, size, first or "0"), lanes)
+    end = plus(e, first, many) if first else many
+    rest = minus(e, size, end) if lanes > 1 else "0"
+
+    def back(j: str) -> None:
+        e.along = e.op(f"sub nsw i64 {minus(e, end, str(lanes))}, {j}")
+        made(e.along)
+
+    if read == "behind":
+        if rest != "0":
+            remainder(e, end, rest, lanes, made)
+        e.lanes = lanes
+        counted(e, "0", many, lanes, back)
+        e.lanes, e.along = 1, ""
+        if first:
+            remainder(e, "0", first, lanes, made)
+        return
+    if size.isdigit() and int(size) >= lanes:
+        _one_late(e, value, size, lanes, first, put)
+        return
+    some, few, out = e.block("vectors"), e.block("few"), e.block("line")
+    e.branch(e.effect(f"icmp sge i64 {size}, {lanes}"), some, few)
+    e.start(some)
+    with e.scope():
+        _one_late(e, value, size, lanes, "", put)
+    e.jump(out)
+    e.start(few)
+    with e.scope():
+        remainder(e, "0", size, lanes, made)
+    e.jump(out)
+    e.start(out)
+
+
+def _one_late(
+    e: Emitter, value: Lazy, size: str, lanes: int, first: str, put: Callable[[str, Num], None]
+) -> None:
+    """Each vector stored when the next one has been computed, the last one when the rest has."""
+
+    def computed(k: str) -> Num:
+        e.lanes, e.along = lanes, k
+        return value.element([k])
+
+    start = str(lanes)
+    if first:  # a vector of 1 to all lanes, then whole ones from where they lie well
+        less = e.op(f"and i64 {e.op(f'sub i64 {first}, 1')}, {lanes - 1}")
+        start = e.op(f"add i64 {less}, 1")
+        with masked_lanes(e, "0", start, lanes) as at:
+            some, mask = value.element([at]), e.mask
+        held = computed(e.op(f"add i64 {start}, 0"))
+        e.mask = mask
+        put(at, some)
+        e.mask = ""
+        start = plus(e, start, str(lanes))
+    else:
+        held = computed(e.op("add i64 0, 0"))
+    span = minus(e, size, start)
+    end = size if lanes == 1 else plus(e, start, _whole(e, span, lanes))
+    before, head, inside, last = e.here, e.block("each"), e.block("element"), e.block("last")
+    e.jump(head)
+    e.start(head)
+    k, late = e.phi(head, "i64"), e.phi(head, e.wide(value.kind.llvm))
+    e.branch(e.effect(f"icmp slt i64 {k.name}, {end}"), inside, last)
+    e.start(inside)
+    with e.scope():
+        made = computed(k.name)
+        put(e.op(f"sub nsw i64 {k.name}, {lanes}"), one(value.kind, late.name))
+        following = e.effect(f"add nuw nsw i64 {k.name}, {lanes}")
+        k.ways = [(start, before.label), (following, e.here.label)]
+        late.ways = [(held.text, before.label), (made.text, e.here.label)]
+        e.jump(head)
+    e.start(last)
+    waiting, place = one(value.kind, late.name), minus(e, end, str(lanes))
+    if end == size:
+        put(place, waiting)
+    else:  # also where the rest is nothing: then no lane counts, and the last element is computed again
+        with masked_lanes(e, end, minus(e, size, end), lanes) as at:
+            made, mask = value.element([at]), e.mask
+            e.mask = ""
+            put(place, waiting)
+            e.mask = mask
+            put(at, made)
+    e.lanes, e.along = 1, ""
+
+
+def _whole(e: Emitter, size: str, lanes: int) -> str:
+    """How many elements fill whole vectors."""
+    return str(int(size) // lanes * lanes) if size.isdigit() else e.op(f"and i64 {size}, {-lanes}")
+
+
+def often_read(value: Lazy, target: Arr, lanes: int) -> Arr | None:
+    """A leaf whose array is read at several columns, where all lines of that begin alike in memory."""
+    size = value.dims[-1]
+    if not size.isdigit() or int(size) < LONG or value.turns or value.parts:
+        return None
+    found: dict[object, list[Arr]] = {}
+    for leaf in value.leaves:
+        alike = all(s.isdigit() and int(s) % 64 == 0 for s in leaf.strides[:-1])
+        if leaf.dims == value.dims and leaf.strides[-1] == str(leaf.dtype.itemsize) and alike:
+            found.setdefault(whole_of(leaf)[0], []).append(leaf)
+    most = max(found.values(), key=len, default=[])
+    if len({whole_of(leaf)[1][-1] % lanes for leaf in most}) < 2:
+        return None
+    return next((leaf for leaf in most if whole_of(leaf)[1] == whole_of(target)[1]), most[0])
+
+
+@contextlib.contextmanager
+def anchored(e: Emitter, target: Arr, lanes: int, aligned: bool) -> Iterator[None]:
+    """Loops whose vectors, of so many elements, lie well in the target."""
+    whole, start = whole_of(target)
+    e.anchor = (whole, start[-1], lanes) if aligned else None
+    try:
+        yield
+    finally:
+        e.anchor = None
+
+
+def before_whole(e: Emitter, at: str, lanes: int, itemsize: int, size: str) -> str:
+    """How many elements at an address come before the first place where whole vectors are best stored."""
+    if lanes == 1 or not size.isdigit() or int(size) < LONG:
+        return ""
+    wide = lanes * itemsize
+    low = e.op(f"and i64 {e.op(f'ptrtoint ptr {at} to i64')}, {wide - 1}")
+    rest = e.op(f"and i64 {e.op(f'sub i64 {wide}, {low}')}, {wide - 1}")
+    return e.op(f"lshr i64 {rest}, {itemsize.bit_length() - 1}")
 
 
 def by_chunks(state: State, target: Arr, value: Lazy, lag: int) -> None:
