@@ -56,6 +56,8 @@ _IDENTITY = (
     _types.CodeType,
     np.ufunc,
 )
+_HEAP = 1 << 9  # the flag of classes that Python code made
+MOST_CLASSES = 3  # those that a class and its bases are, for asking them one by one
 _WEAK: dict[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
 
 
@@ -75,6 +77,7 @@ class Conditions:
         }
         self.texts: list[str] = []
         self.reads: dict[tuple[Any, ...], str] = {}
+        self.classes: dict[type, list[str]] = {}
 
     def name(self, value: Any) -> str:
         """A name for `value` in the text."""
@@ -144,6 +147,22 @@ class Conditions:
         key = self.name(name)
         return f"({space}[{key}] if {key} in {space} else {self.name(BUILTINS)}[{key}])"
 
+    def special(self, cls: type, name: str, expect: Type) -> bool:
+        """Conditions for a special method that no class of Python code has to go on so; False if one has it.
+
+        Reading what is not there takes as long as a ufunc."""
+        changing = [c for c in cls.__mro__ if c.__flags__ & _HEAP]  # others get no new attributes
+        if type(cls) is not type or len(changing) > MOST_CLASSES or any(name in vars(c) for c in changing):
+            return False
+        if expect != StaticType(getattr(cls, name, None)):
+            return False
+        known = self.classes.get(cls)
+        if known is None:  # another tuple after each change of what its bases are
+            known = self.classes[cls] = [self.name(vars(c)) for c in changing]
+            self.texts.append(f"{self.name(cls)}.__mro__ is {self.name(cls.__mro__)}")
+        self.texts += [f"{name!r} not in {space}" for space in known]
+        return True
+
     @staticmethod
     def special_read(at: str, name: str, expect: Type) -> str:
         """The text that reads a special method of a class; None if it has none, where that is expected."""
@@ -153,6 +172,10 @@ class Conditions:
     def guard(self, guard: Guard, arguments: tuple[str, ...]) -> None:
         """A guard, its path written out as attribute and item reads."""
         root = guard.path.root
+        if not isinstance(root, int) and isinstance(root[0], type) and len(guard.path.steps) == 1:
+            kind, key = guard.path.steps[0]
+            if kind == "special" and self.special(root[0], key, guard.expect):
+                return
         at = arguments[root] if isinstance(root, int) else self.name(root[0])
         place: tuple[Any, ...] = (at,)
         for number, (kind, key) in enumerate(guard.path.steps, 1):

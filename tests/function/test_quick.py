@@ -148,3 +148,46 @@ def test_defaults_that_were_not_used_are_not_guarded() -> None:
     scaled.__defaults__ = (5.0,)
     assert converted(X, 2.0).tobytes() == (X * 2).tobytes() and converted(X).tobytes() == (X * 5).tobytes()
     assert len(converted.traces) == 3
+
+
+def _model() -> tuple[type, type]:
+    class Base:
+        pass
+
+    class Model(Base):
+        def __init__(self, weight: float) -> None:
+            self.weight = np.full(3, weight)
+
+        def scaled(self, x: Any) -> Any:
+            return self.weight * x
+
+    return Model, Base
+
+
+@pytest.mark.parametrize("name", ["__getattribute__", "__getattr__"])
+@pytest.mark.parametrize("on_base", [True, False])
+@pytest.mark.parametrize("way", ["set", "another base"])
+def test_special_methods_that_come_later_are_seen(name: str, on_base: bool, way: str) -> None:
+    """The class and its bases are asked whether they have one, which takes less than looking for it."""
+    cls, base = _model()
+    model = cls(2.0)
+    converted = ag.function(cls.scaled)
+    for _ in range(3):
+        converted(model, X)
+    texts = converted._quick.__globals__
+    assert any(value is cls.__mro__ for value in texts.values())
+    del model.weight
+    if name == "__getattribute__":
+        model.weight = np.full(3, 2.0)
+    changed = base if on_base else cls
+
+    def special(self: Any, asked: str) -> Any:
+        return np.full(3, 7.0) if asked == "weight" else object.__getattribute__(self, asked)
+
+    if way == "set":
+        setattr(changed, name, special)
+    else:
+        other = type("Other", (), {name: special})
+        between = type("Between", (other,), {}) if on_base else other
+        cls.__bases__ = (between, base)
+    assert converted(model, X).tobytes() == cls.scaled(model, X).tobytes() == (7.0 * X).tobytes()
