@@ -60,15 +60,14 @@ class Gang:
     """The lanes that go through the same instructions together.
 
     lanes: how many a vector has.  count: vectors side by side, whose instructions do not wait for each other.
-    quiet: whether flags don't matter.  long: whether the registers are those of AVX-512.
+    quiet: whether flags don't matter.  register: how many bytes one of the processor's registers has.
     parts: the vectors of each number that differs from lane to lane; its name is not a name of LLVM's.
     work: what is known of the loop that it goes through.  uneven: whether code is written for a loop that
     some lanes leave long before others.
     """
 
-    def __init__(self, lanes: int, count: int, quiet: bool, long: bool) -> None:
-        self.lanes, self.count, self.quiet = lanes, count, quiet
-        self.place = "v" if long else "x"
+    def __init__(self, lanes: int, count: int, quiet: bool, register: int) -> None:
+        self.lanes, self.count, self.quiet, self.register = lanes, count, quiet, register
         self.parts: dict[str, tuple[str, ...]] = {}
         self.work: Any = None
         self.uneven = False
@@ -91,7 +90,8 @@ class Gang:
     def effect(self, e: Writer, text: str) -> str | None:
         """The result of an instruction in all lanes; None for one on numbers that are the same in all."""
         if (opaque := _OPAQUE.fullmatch(text)) and self.varies(opaque[3]):
-            return self.joined(e, [self._opaque(e, self.wide(opaque[1]), x) for x in self.parts[opaque[3]]])
+            place, wide = self._place(opaque[1]), self.wide(opaque[1])
+            return self.joined(e, [self._opaque(e, place, wide, x) for x in self.parts[opaque[3]]])
         form = self._form(text)
         if form is None:
             self._refuse(text)
@@ -124,19 +124,26 @@ class Gang:
         if found is None or not self.varies(found[2]):
             self._refuse(text)
             return False
-        wide = self.wide(found[1])
+        wide, place = self.wide(found[1]), self._place(found[1])
         for part in self.parts[found[2]]:
             held = part if wide != PAIR else e.op(f"bitcast {PAIR} {part} to double")
             t = wide if wide != PAIR else "double"
-            e.write(f'call void asm sideeffect "", "{self.place}"({t} {held}){found[3]}')
+            e.write(f'call void asm sideeffect "", "{place}"({t} {held}){found[3]}')
         return True
 
-    def _opaque(self, e: Writer, wide: str, part: str) -> str:
+    def _place(self, llvm: str) -> str:
+        """The kind of register that assembly takes a vector in; LLVM ends the process over longer ones."""
+        bits = {"double": 64, "float": 32}.get(llvm) or int(llvm[1:])
+        if self.lanes * bits > 8 * self.register:
+            raise Unlowered("vectors that are longer than a register, and must be kept as they are")
+        return "v" if self.register == 64 else "x"
+
+    def _opaque(self, e: Writer, place: str, wide: str, part: str) -> str:
         """A vector, kept from LLVM's constant folding."""
         if wide == PAIR:
-            whole = self._opaque(e, "double", e.op(f"bitcast {PAIR} {part} to double"))
+            whole = self._opaque(e, place, "double", e.op(f"bitcast {PAIR} {part} to double"))
             return e.op(f"bitcast double {whole} to {PAIR}")
-        return e.op(f'call {wide} asm "", "={self.place},0"({wide} {part})')
+        return e.op(f'call {wide} asm "", "={place},0"({wide} {part})')
 
     def _refuse(self, text: str) -> None:
         if any(map(self.varies, _NAME.findall(text))):

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Protocol
 
+import numpy as np
+
 from runtime.execute.native import iterables, merge, narrowing, plain_nodes, shares, tallies
 from runtime.execute.native.accesses import Scattered, element_at, put_at
 from runtime.execute.native.emit import FALSE, TRUE, Block, Emitter
@@ -38,7 +40,7 @@ from runtime.execute.native.values import (
 )
 from runtime.ir.graph import Graph, Node, Value
 from runtime.ir.walk import all_values, used_operands, walk_nodes
-from runtime.types import ArrayType, TupleType, Type, WeakType
+from runtime.types import ArrayType, TupleType, Type, WeakType, static_or_weak
 
 OFTEN, SELDOM = 8, 16  # logarithms of trips of the loop over the elements, and of a `while`, between pauses
 QUICKER = 4  # times that an element takes less than it would alone
@@ -110,7 +112,7 @@ class _Elements:
         self.first, self.captures = rest[:count], rest[count:]
         self.bits: list[str] = []  # where the sets are
         lanes, count = _size(self.body)
-        self.gang = Gang(lanes, count, not flags(self.body), vector_bytes() == 64)
+        self.gang = Gang(lanes, count, not flags(self.body), vector_bytes())
         self.gang.work = self
         graphs = [self.body, *(r for n in walk_nodes(self.body) for r in n.regions)]
         self.read = {x for graph in graphs for x in used_operands(graph)}
@@ -270,10 +272,21 @@ def _size(body: Graph) -> tuple[int, int]:
     values = [*(v for n in body.nodes for v in n.outputs if v not in numbers), *inner]
     items = body.params[0].type
     types = [v.type for v in values] + list(items.items[1:] if isinstance(items, TupleType) else [items])
-    lanes = vector_bytes() // max(map(_bytes, types), default=8)
+    longest = max([*map(_bytes, types), *map(_compared, walk_nodes(body))], default=8)
+    lanes = vector_bytes() // longest
     inside = [sum(1 for r in n.regions for _ in walk_nodes(r)) for n in walk_nodes(body) if n.op in LOOPS]
     count = next((count for most, count in SIDE_BY_SIDE if min(inside, default=most + 1) <= most), 1)
     return lanes, count
+
+
+def _compared(node: Node) -> int:
+    """How long the numbers are that are compared; what else an operator works on is as long as its result."""
+    if len(node.outputs) != 1 or _bytes(node.outputs[0].type) > 1 or node.regions:
+        return 1
+    types = [static_or_weak(x.type) for x in node.inputs]
+    numbers = [t.dtype for t in types if isinstance(t, ArrayType) and t.scalar]
+    weak = [0.0 if t.kind == "float" else 0 for t in types if isinstance(t, WeakType) and t.kind != "complex"]
+    return np.result_type(*numbers, *weak).itemsize if numbers else 1
 
 
 def _bytes(t: Type) -> int:

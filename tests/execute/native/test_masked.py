@@ -293,6 +293,17 @@ def test_what_has_no_form_on_vectors_goes_one_by_one(width: int) -> None:
     assert not compared(is_prime, [(I,)])
 
 
+def compared_as_floats(a: Any, b: Any) -> Any:
+    return a % b > 1 if np.float64(1.5) != a else b == 2
+
+
+@pytest.mark.parametrize("dtype", ("u1", "i2", "u4", "f4"))
+def test_short_numbers_that_are_compared_as_longer_ones(dtype: str, width: int) -> None:
+    """LLVM ended the process: a register's worth of short numbers is more than one of what they become."""
+    x = np.arange(70).astype(dtype)
+    compared(compared_as_floats, [(x, x + x.dtype.type(1))])
+
+
 # ------------------------------------------------------------------------------------ random programs
 class Maker:
     """Writes functions of two numbers."""
