@@ -302,11 +302,14 @@ def _looked_up(trace: Trace, x: Traced, name: str) -> None:
 
 
 def _untraceable_part(trace: Trace, name: str) -> None:
-    """Raise where this attribute decides what a trace that is being made calls, or with which defaults."""
+    """Raise where this attribute decides what a trace that is being made calls, or with which defaults.
+
+    Not even on the way that is left to Python: what the trace knows of the object holds until its end.
+    """
     if name == "__class__":
-        raise Untraceable("an object's class is exchanged", span=trace.span())
+        trace.doom("an object's class is exchanged")
     if name in _PARTS:
-        raise Untraceable("a function's code or defaults are exchanged", span=trace.span())
+        trace.doom("a function's code or defaults are exchanged")
 
 
 def set_attr(trace: Trace, x: Traced, name: str, value: Any) -> None:

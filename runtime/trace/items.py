@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from runtime import pyops
-from runtime.errors import ConcreteValueError, Untraceable
+from runtime.errors import ConcreteValueError
 from runtime.trace import growing, outside, variables
 from runtime.trace.attributes import special_method
 from runtime.trace.core import Trace, is_static
@@ -338,8 +338,7 @@ def set_item(trace: Trace, x: Traced, key: Any, value: Any) -> None:
 def del_item(trace: Trace, x: Traced, key: Any) -> None:
     """`del x[key]`."""
     if x._facts.identity.cls is Namespace:
-        why = "what it means afterwards is for Python to say"
-        raise Untraceable("a global is deleted", span=trace.span(), why=why)
+        trace.doom("a global is deleted: what it means afterwards is for Python to say")
     trace.emit("py.delitem", [trace.receiver(x), key])
     trace.heap.written(x._facts.identity, "item", ANY)
     growing.shortened(trace, x)

@@ -414,3 +414,47 @@ def test_defaults_that_the_function_exchanges_itself(function: Any) -> None:
     f = ag.function(function)
     for x in (1.0, 2.0, 3.0):
         assert f(x) == function(x)
+
+
+class Idle:
+    pass
+
+
+class Busy(Idle):
+    pass
+
+
+def changes_a_class(x: Any) -> Any:
+    o = Idle()
+    if x > 1:
+        o.__class__ = Busy
+    return type(o).__name__, isinstance(o, Busy), x
+
+
+def changes_defaults_in_an_arm(x: Any) -> Any:
+    if x > 1:
+        scaled.__defaults__ = (3.0,)
+    a = scaled(x)
+    scaled.__defaults__ = (2.0,)
+    return a
+
+
+def deletes_a_global(x: Any) -> Any:
+    global there
+    there = 1
+    if x > 1:
+        del there
+    try:
+        found = there
+    except NameError as error:
+        found = str(error)
+    there = 2
+    return found, x
+
+
+@pytest.mark.parametrize("function", [changes_a_class, changes_defaults_in_an_arm, deletes_a_global])
+def test_what_a_trace_goes_by_changes_on_one_way(function: Any) -> None:
+    with ag.settings.override(executor="numpy"):
+        f = ag.function(function)
+        for x in (np.float64(0.0), np.float64(2.0), np.float64(1.0)):
+            assert f(x) == function(x)
