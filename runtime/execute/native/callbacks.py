@@ -65,11 +65,19 @@ def callable_here(node: Node) -> bool:
     )
 
 
+def _may_tell(run: Callable[..., Any], args: tuple[Any, ...]) -> bool:
+    """Whether the function may warn in Python code: it would again, when the plan does the call."""
+    arrays = [x for x in args if isinstance(x, np.ndarray)]
+    return any(not x.size or (run is np.cross and x.shape[-1:] == (2,)) for x in arrays)
+
+
 @functools.cache
 def _raising(run: Callable[..., Any]) -> Callable[..., Any]:
     """The function, raising where NumPy would warn."""
 
     def call(*args: Any, **keywords: Any) -> Any:
+        if _may_tell(run, args):
+            raise RuntimeError("left to the plan")
         with np.errstate(all="raise"):
             return run(*args, **keywords)
 

@@ -133,6 +133,23 @@ def test_calls(function: Callable[..., Any], first: Any, lowered: bool) -> None:
     both(function, [(first[::-1], n) for n in (0, 3)], lowered=False)
 
 
+def medians(x, n):  # type: ignore[no-untyped-def]
+    return sum(np.median(x[:k]) for k in range(n))
+
+
+def turned(x, n):  # type: ignore[no-untyped-def]
+    s = 0.0
+    for k in range(n):
+        s += np.cross(x[:2], x[k : k + 2]) * k
+    return s
+
+
+@pytest.mark.parametrize("function", (medians, turned))
+def test_what_warns_by_itself_warns_once(function: Callable[..., Any]) -> None:
+    """The plan does the call after native code gave it up: warnings would come again."""
+    both(function, [(X, 3), (X, 2)], lowered=False)
+
+
 def test_names_are_ops() -> None:
     assert {name for name in MOVES | HEAVY if name not in OPS} == set()
     assert not MOVES & HEAVY
@@ -147,7 +164,8 @@ def test_nothing_is_held() -> None:
                 f(x, n)
         concrete = f.traces[-1].concrete
         assert concrete is not None and concrete.executor == "native"
-        gc.collect()
+        for _ in range(3):  # each time the collector leaves out more tuples that hold nothing of its concern
+            gc.collect()
         before, references = len(gc.get_objects()), sys.getrefcount(x)
         for n in range(50):
             f(x, n)
