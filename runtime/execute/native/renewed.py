@@ -1,16 +1,19 @@
 """Writes into arrays that were just made, and that nobody else knows, as ops that make new arrays.
 
 In: a graph.  Out: a graph of the same meaning, in which `a += b` is `a = a + b` and a window of zeros that is
-written is its content with edges around; so all of it can be computed at once, when it is read.  What always
-holds: up to there such an array was only looked into by ops that make new ones.
+written is its content with edges around; so all of it can be computed at once, when it is read.  A copy that
+is read only until something is written is the array itself.  What always holds: up to there such an array was
+only looked into by ops that make new ones.
 """
 
 from __future__ import annotations
 
 import dataclasses
 
-from runtime.execute.native.waiting import IN_PLACE
+from runtime.execute.native.waiting import IN_PLACE, elementwise
+from runtime.ir.effects import effect_of
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
+from runtime.ir.opdef import PURE
 from runtime.ir.walk import used_operands
 from runtime.ops.table import OPS
 from runtime.passes.facts import makes_new
@@ -23,6 +26,7 @@ def renewed(graph: Graph) -> Graph:
     """The graph with such writes replaced."""
     if not any(node.op in IN_PLACE or node.op == "setitem" for node in graph.nodes):
         return graph
+    graph = _without_copies(graph)
     now: dict[Value, Value] = {}  # for each value of an array: the one that stands for it
     own: dict[Value, list[Value]] = {}  # of an array that nobody else knows: all of its values
     zeros: set[Value] = set()
@@ -51,6 +55,50 @@ def renewed(graph: Graph) -> Graph:
         return graph
     results = tuple(now.get(x, x) if isinstance(x, Value) else x for x in graph.results)
     return _needed(dataclasses.replace(graph, nodes=tuple(nodes), results=results))
+
+
+def _without_copies(graph: Graph) -> Graph:
+    """The graph in which a copy that nobody reads after the next write is the array that it is a copy of."""
+    swap: dict[Operand, Operand] = {}
+    whole: set[Operand] = set(graph.params)  # a copy of a view may have its axes in another order
+    for k, node in enumerate(graph.nodes):
+        copies = node.op == "nd.copy" and len(node.inputs) == 1 and node.inputs[0] in whole
+        if copies and _array(node.inputs[0]) is not None and _read_at_once(graph, k):
+            swap[node.outputs[0]] = node.inputs[0]
+        elif makes_new(node, OPS):
+            whole.update(node.outputs)
+    if not swap:
+        return graph
+    nodes = []
+    for node in graph.nodes:
+        inputs = tuple(swap.get(x, x) for x in node.inputs)
+        if not node.outputs or node.outputs[0] not in swap:
+            nodes.append(dataclasses.replace(node, inputs=inputs))
+    return dataclasses.replace(graph, nodes=tuple(nodes))
+
+
+def _read_at_once(graph: Graph, k: int) -> bool:
+    """Whether what node `k` makes, and views of it, are read element by element, and by nothing after the
+    next write, which may take them as its value."""
+    views, written = set(graph.nodes[k].outputs), False
+    for node in graph.nodes[k + 1 :]:
+        reads = [i for i, x in enumerate(node.inputs) if x in views]
+        if node.regions or effect_of(node, OPS) != PURE:
+            value = 2 if node.op == "setitem" else 1 if node.op in IN_PLACE else -1
+            if reads and (written or reads != [value]):
+                return False
+            written = True
+        elif reads and (written or not _looks(node)):
+            return False
+        elif reads and node.op == "getitem":
+            views.update(node.outputs)
+    return views.isdisjoint(x for x in graph.results if isinstance(x, Value))
+
+
+def _looks(node: Node) -> bool:
+    """Whether a node computes a new array element by element, or takes a view: for others it may matter in
+    which order the elements lie."""
+    return elementwise(node) or (node.op == "getitem" and _array(node.outputs[0]) is not None)
 
 
 def _needed(graph: Graph) -> Graph:

@@ -116,7 +116,50 @@ def helper_in_time(x, y):  # type: ignore[no-untyped-def]
     return u, laplacian(u)
 
 
-EVERYWHERE = (added_up, looked_at_between, several_names, in_branches, of_other_kinds, copies, windows)
+def steps(u, v):  # type: ignore[no-untyped-def]
+    for _ in range(3):
+        old = u.copy()
+        u[1:-1] = old[1:-1] - v[1:-1] * (old[1:-1] - old[:-2]) + old[2:]
+        u[0] = u[-2]
+        old = u.copy()
+        u[2:] += old[:-2]
+        old = u.copy()
+        u[:] = old[::-1]
+        both = v.copy()
+        u += both
+        v[1:] = both[:-1] + u[1:]
+    return u, v
+
+
+def copies_that_count(u, v):  # type: ignore[no-untyped-def]
+    old = u.copy()
+    u[1:] = old[:-1] * 2
+    later = old[0] + u
+    kept = v.copy()
+    view = kept[1:]
+    v[0] = 7
+    turned = u.T.copy()
+    u += 1
+    seen = v.copy()
+    total = seen.sum() + seen[0]
+    own = u.copy()
+    own += u
+    again = own.copy().copy()
+    own -= again
+    return later, view, turned, total, own, again, u * 2 + own
+
+
+EVERYWHERE = (
+    steps,
+    copies_that_count,
+    added_up,
+    looked_at_between,
+    several_names,
+    in_branches,
+    of_other_kinds,
+    copies,
+    windows,
+)
 
 
 @pytest.mark.parametrize("function", EVERYWHERE, ids=lambda f: f.__name__)
@@ -163,6 +206,12 @@ def test_one_loop_does_it_all() -> None:
     def edged(u):  # type: ignore[no-untyped-def]
         return u + 0.1 * laplacian(u)
 
+    def step(u):  # type: ignore[no-untyped-def]
+        old = u.copy()
+        u[1:-1, 1:-1] = old[2:, 1:-1] + old[:-2, 1:-1] - old[1:-1, 2:]
+
+    converted = both(step, [(R.random((20, 30)),)])
+    assert converted.traces[-1].concrete.native.text.count("call ptr @autograph_PyArray_Empty") == 0
     for function, x in ((neighbours, R.random((20, 30)) < 0.5), (edged, R.random((20, 30)))):
         converted = both(function, [(x,)])
         assert converted.traces[-1].concrete.native.text.count("call ptr @autograph_PyArray_") == 1
