@@ -22,7 +22,15 @@ else:
         """The class as a class of data; as a decorator with or without options."""
 
         def make(cls: type) -> type:
+            given = cls.__dict__.get("__annotations__")
+            plain = type(given) is dict and all(map(_is_plain, given.values()))
+            if plain:  # dataclasses would search each text for what these are known not to be
+                cls.__annotations__ = dict.fromkeys(given, object)
             made = dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(cls)
+            if plain:
+                cls.__annotations__ = given
+                for name, annotation in given.items():
+                    made.__dataclass_fields__[name].type = annotation
             own = {"__init__": _init(made, frozen), "__repr__": _show}
             if eq:
                 own |= _compared(made, frozen)
@@ -37,6 +45,11 @@ else:
 
 
 _ABSENT: Any = object()
+
+
+def _is_plain(annotation: object) -> bool:
+    """Whether it is a text that means nothing special to dataclasses."""
+    return type(annotation) is str and not any(k in annotation for k in ("ClassVar", "InitVar", "KW_ONLY"))
 
 
 def _init(cls: type, frozen: bool) -> Callable[..., None]:

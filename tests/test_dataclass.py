@@ -6,7 +6,7 @@ import copy
 import dataclasses
 import pickle
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -107,3 +107,22 @@ def test_what_the_class_has_stays() -> None:
     assert pickle.loads(pickle.dumps(Own(3))) == Own(3)
     assert Nothing() == Nothing() and Own(NAN) == Own(NAN)  # type: ignore[arg-type]  # as before Python 3.13
     assert repr(Nothing()) == "Nothing()"
+
+
+def test_fields_keep_their_annotations() -> None:
+    class Told:
+        """What stands in annotations says what is a field."""
+
+        here: list[int]
+        count: ClassVar[int] = 3
+        there: str = "a"
+
+    class Plain:
+        one: list[int]
+        two: str = "a"
+
+    for cls, names in ((Told, ["here", "there"]), (Plain, ["one", "two"])):
+        before = dict(cls.__annotations__)
+        made = dataclass(cls)
+        assert [(f.name, f.type) for f in dataclasses.fields(made)] == [(n, before[n]) for n in names]  # type: ignore[arg-type]
+        assert made.__annotations__ == before
