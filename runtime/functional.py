@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from runtime.errors import Untraceable
-from runtime.ir.calls import size
-from runtime.ir.graph import Graph, Node
+from runtime.ir.calls import all_nodes, size
+from runtime.ir.graph import Graph, Node, Value
 from runtime.pyops import catches
 from runtime.trace import guarded, hints, items, regions
 from runtime.trace.byhand import opened
@@ -23,8 +23,9 @@ from runtime.trace.structures import as_carry, as_values, wrong_call
 from runtime.trace.unrolled import Unrolled
 from runtime.trace.values import Object, Tensor, Traced, known_class
 from runtime.trace.variables import value_of
-from runtime.types import ArrayType
+from runtime.types import ArrayType, ObjectType, join
 
+_FEW = 3  # trips that are unrolled although they are the same
 _UNROLLED_NODES = 512  # as many nodes may unrolling a loop over a range record: loops in loops multiply
 
 
@@ -291,8 +292,16 @@ def _unrolled(
             raise _Stage
         if at >= len(found):
             return carry
+        before = carry
         carry = as_carry(body_fn(found[at], *carry), len(carry), body_fn, carry)
         at += 1
+        if (
+            at == 1
+            and most is not None
+            and len(found) > _FEW
+            and _repeats(trace, body_fn, before, carry, start)
+        ):
+            raise _Stage
         if most is not None:
             recorded += sum(map(_weight, trace.builder.nodes[start:]))
             start = len(trace.builder.nodes)
@@ -304,6 +313,24 @@ def _unrolled(
                 raise _Stage
             if not answer:
                 return carry
+
+
+def _repeats(trace: Trace, body_fn: Any, before: tuple[Any, ...], after: tuple[Any, ...], start: int) -> bool:
+    """Whether trips are the same over and over, and have loops in them, beside which a trip costs nothing.
+
+    before, after: the carry of the first trip, which recorded the nodes from `start` on.  Nothing is known of
+    a trip but its number and what the one before it left: here the number is not looked at, what is carried
+    is of types that stay, and no list or object could be known better."""
+    if trace.following or not hints.ignores_first(body_fn):
+        return False
+    nodes = list(all_nodes(Graph("", (), tuple(trace.builder.nodes[start:]), ())))
+    types = [x.type for node in nodes for x in (*node.inputs, *node.outputs) if isinstance(x, Value)]
+    if any(isinstance(t, ObjectType) and t.cls is not range for t in types):
+        return False
+    if not any(node.op in ("while", "for") for node in nodes):
+        return False
+    kinds = [(trace.type_of(x), trace.type_of(y)) for x, y in zip(before, after, strict=True)]
+    return all(join(first, later) == later for first, later in kinds)
 
 
 def _weight(node: Node) -> int:

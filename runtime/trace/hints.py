@@ -1,7 +1,7 @@
 """What the user's code is doing, read from the bytecode of the calling frame.
 
 What it is about to call the value being made (the store that follows the instruction in progress), which
-operator it carries out.  Only names, printed plans and texts of errors depend on it being found.
+operator it carries out.  Only names, printed plans, texts of errors and what is unrolled depend on it.
 """
 
 from __future__ import annotations
@@ -90,3 +90,17 @@ def names_kept(*arms: object) -> tuple[str, ...]:
     """What the results of arms are called, from the one that leaves them all as they were, if any."""
     found = (_kept(code) for code in (getattr(arm, "__code__", None) for arm in arms) if code is not None)
     return next(filter(None, found), ())
+
+
+@by_code
+def _mentions_first(code: types.CodeType) -> bool:
+    """Whether a function's first parameter stands anywhere in its code."""
+    name = code.co_varnames[0]
+    told = (step.argval for step in dis.get_instructions(code))
+    return name in code.co_cellvars or any(x == name or type(x) is tuple and name in x for x in told)
+
+
+def ignores_first(function: object) -> bool:
+    """Whether a Python function surely does nothing with its first argument."""
+    code = getattr(function, "__code__", None)
+    return code is not None and code.co_argcount > 0 and not _mentions_first(code)
