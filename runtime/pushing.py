@@ -146,7 +146,7 @@ class Pusher:
             found = self.run(region.nodes, region.results, entries)
             results = [self.trace.operand(value_of(x)) for x in found]
         self.quiet = before
-        captured, regions = close_regions(self.trace, [builder], [results])
+        captured, regions = close_regions([builder], [results])
         outputs = self.trace.builder.add(
             "with",
             [self.trace.operand(manager.value), *captured],

@@ -271,11 +271,11 @@ def call_ufunc(ufunc: Any, method: str, args: tuple[Any, ...], kwargs: dict[str,
         )
     where = kwargs.get("where", True)
     if where is not True:
-        return _masked(ufunc, row, args, kwargs)
+        return _masked(row, args, kwargs)
     return call_row(row, args, kwargs)
 
 
-def _masked(ufunc: Any, row: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _masked(row: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A ufunc with `where=`: what the mask leaves out keeps what `out=` held."""
     out, where = kwargs.pop("out", None), unwrap_bare(kwargs.pop("where"))
     out = out[0] if isinstance(out, tuple) else out

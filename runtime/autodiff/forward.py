@@ -92,11 +92,10 @@ class Forward(Level):
             if not any(map(is_inexact, result if isinstance(result, (tuple, list)) else (result,))):
                 return None
             raise no_rule(row, key, here())
-        return self._transposed(row, reverse, key, tangent, result, args, kwargs)
+        return self._transposed(reverse, key, tangent, result, args, kwargs)
 
     def _transposed(
         self,
-        row: OpDef,
         rule: Rule,
         key: Any,
         tangent: Any,

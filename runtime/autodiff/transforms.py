@@ -169,7 +169,7 @@ def settle(x: Any) -> Any:
     return tree.map_leaves(settled, x)
 
 
-def scalar(result: Any, level: Any, name: str) -> Any:
+def scalar(result: Any, name: str) -> Any:
     """The value of a result that must be one real number."""
     value = unwrap(result)
     shown = bare(value)
@@ -197,7 +197,7 @@ def value_and_grad(
             aux = None
             if has_aux:
                 result, aux = _two(result, _name(function))
-            value = scalar(result, level, _name(function))
+            value = scalar(result, _name(function))
         live = at_level(value, level)
         seeds = [] if live is None else [(live, ones(value))]
         grads = inputs.back(backward(level, seeds, inputs.flat(), Surface.add), unconnected == "zero")

@@ -130,7 +130,7 @@ class AtOnce:
                 classes = [names[tag] for tag in np.unique(found.tags).tolist()]
             else:
                 classes = (
-                    list(classes_of(t).values())[-1:] if isinstance(t, ArrayType) else [CLASSES[tag_of(t, 0)]]
+                    list(classes_of(t).values())[-1:] if isinstance(t, ArrayType) else [CLASSES[tag_of(t)]]
                 )
             for cls in classes:
                 init |= bits[cls]

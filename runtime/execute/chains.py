@@ -67,7 +67,7 @@ def with_blocks(
         node = exchanged(node, same)
         if run.takes(node):
             continue
-        target = run.stores(graph, node)
+        target = run.stores(node)
         if target is not None:
             ended = run.end(graph, node)
             if ended[-1] is not node:
@@ -164,7 +164,7 @@ class _Run:
         self.shape = made.shape
         return True
 
-    def stores(self, graph: Graph, node: Node) -> Operand | None:
+    def stores(self, node: Node) -> Operand | None:
         """The array that the node writes the last of the run into, if it does no more than that."""
         if node.op not in ("iadd", "isub", "imul", "itruediv") or not self.nodes or len(node.inputs) != 2:
             return None

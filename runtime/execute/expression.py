@@ -214,13 +214,13 @@ def _find_slots(node: ast.AST, level: int, brackets: bool, found: list[tuple[int
         found.append((node.col_offset, node.end_col_offset, Slot(int(node.id[5:-1]), level, brackets)))
         return
     for name, child in ast.iter_fields(node):
-        for position, part in enumerate(child if isinstance(child, list) else [child]):
+        for part in child if isinstance(child, list) else [child]:
             if isinstance(part, ast.AST):
                 inside = isinstance(node, ast.Subscript) and name == "slice"
-                _find_slots(part, _needed(node, name, position), inside, found)
+                _find_slots(part, _needed(node, name), inside, found)
 
 
-def _needed(parent: ast.AST, field: str, position: int) -> int:
+def _needed(parent: ast.AST, field: str) -> int:
     """The level that a child expression needs at this place of its parent."""
     if isinstance(parent, ast.BinOp):
         level = _BINARY[type(parent.op)]

@@ -260,7 +260,7 @@ class Regions(Blocks, abc.ABC):
         held = set(scope.busy(after=True))
         for expr in [*captures, *fixed.values()]:
             held |= expr.reads if expr is not None else set()
-        iterable = self._loop_iterable(scope, loop, moved)
+        iterable = self._loop_iterable(scope, loop)
         names = self._carry_names(scope, loop, moved, held, iterable)
         state: list[Expr | None] = [fixed[k] if k in fixed else variable(names[k]) for k in range(loop.count)]
         start = len(self.lines)
@@ -284,7 +284,7 @@ class Regions(Blocks, abc.ABC):
         ]
         self.lines[start:stop] = first
 
-    def _loop_iterable(self, scope: Scope, loop: Loop, moved: Sequence[int]) -> Expr | None:
+    def _loop_iterable(self, scope: Scope, loop: Loop) -> Expr | None:
         """What a `for` goes over; evaluated after the carries have their first values."""
         if loop.iterable is None:
             return None

@@ -309,7 +309,7 @@ class _Room:
         if isinstance(x, Tagged):
             self.tags[where], x = x.tags, x.values
         else:
-            self.tags[where] = tag_of(t, x)
+            self.tags[where] = tag_of(t)
         self.values[where] = _exact(x) if self.values.dtype.kind == "f" else x
 
     def value(self) -> Any:
@@ -317,7 +317,7 @@ class _Room:
         return self.values if self.tags is None else Tagged(self.values, self.tags)
 
 
-def tag_of(t: Type, x: Any) -> int:
+def tag_of(t: Type) -> int:
     """The bit of the kind of a value of one kind."""
     if isinstance(t, MaybeUnbound):
         t = t.type

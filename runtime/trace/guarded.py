@@ -89,7 +89,7 @@ def staged_try(
     go_on(trace, [arm.heap for arm in ends if not arm.diverges])
     if last and not last[0].diverges:
         _add_final(trace, last[0].heap, finishing)
-    captured, regions = close_regions(trace, [arm.builder for arm in arms], finished)
+    captured, regions = close_regions([arm.builder for arm in arms], finished)
     kinds = _named(shape, names)
     outputs = trace.builder.add(
         "try",
@@ -221,7 +221,7 @@ def staged_with(
     if swallows:
         heaps.append(before.throughout(log, functools.partial(merge_entries, trace)))
     go_on(trace, heaps)
-    captured, regions = close_regions(trace, [arm.builder], [finished])
+    captured, regions = close_regions([arm.builder], [finished])
     kinds = _named(shape, names)
     outputs = trace.builder.add(
         "with",

@@ -241,7 +241,7 @@ def staged_cond(
     note_joins(trace, names, parts_of(shape), [parts_of(a.result) for a in going])
     finished = [finish_arm(trace, arm, shape) for arm in arms]
     go_on(trace, [a.heap for a in going])
-    captured, regions = close_regions(trace, [a.builder for a in arms], finished)
+    captured, regions = close_regions([a.builder for a in arms], finished)
     parts = shape.items if isinstance(shape, Group) and len(names) == len(shape.items) else (shape,)
     kinds = [h for s, n in zip(parts, names or [""] * len(parts), strict=False) for h in holes(s, n)]
     outputs = trace.builder.add(
@@ -309,7 +309,6 @@ def finish_arm(trace: Trace, arm: Arm, shape: Template) -> list[Operand]:
 
 
 def close_regions(
-    trace: Trace,
     builders: Sequence[Builder],
     results: Sequence[Sequence[Operand]],
     *,
@@ -362,9 +361,7 @@ def staged_while(
     results = [] if ended else [o for s, x in zip(shapes, after, strict=True) for o in leaves(trace, s, x)]
     trace.builder = outer
     before = [o for s, x in zip(shapes, carry, strict=True) for o in leaves(trace, s, x)]
-    captured, regions = close_regions(
-        trace, [test_builder, body_builder], [asked, results], ends=[False, ended]
-    )
+    captured, regions = close_regions([test_builder, body_builder], [asked, results], ends=[False, ended])
     kinds = [h for s, n in zip(shapes, names, strict=True) for h in holes(s, n)]
     outputs = trace.builder.add(
         "while",
@@ -425,7 +422,7 @@ def staged_for(
     trace.builder = outer
     before = [o for s, x in zip(shapes, carry, strict=True) for o in leaves(trace, s, x)]
     ends = [ended, False][: len(builders)]
-    captured, regions = close_regions(trace, builders, [results, asked][: len(builders)], ends=ends)
+    captured, regions = close_regions(builders, [results, asked][: len(builders)], ends=ends)
     kinds = [h for s, n in zip(shapes, names, strict=True) for h in holes(s, n)]
     outputs = trace.builder.add(
         "for",

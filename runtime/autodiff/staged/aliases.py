@@ -349,7 +349,7 @@ class Aliases:
         skip = node.op == "with"  # the region's first parameter is what entering gave
         arms = [(arm, aliases_of(arm)) for arm in node.regions]
         for arm, inner in arms:
-            self._inner_writes(arm, inner, node.inputs if skip else operands)
+            self._inner_writes(inner, node.inputs if skip else operands)
         handed = self._handed_on(node, operands, skip)
         for k, out in enumerate(node.outputs):
             if in_memory(out.type):
@@ -385,10 +385,10 @@ class Aliases:
         count: int = node.attr("carries")
         body = node.regions[1] if node.op == "while" else node.regions[0]
         inner = aliases_of(body)
-        self._inner_writes(body, inner, node.inputs)
+        self._inner_writes(inner, node.inputs)
         if len(node.regions) > 1:
             test = node.regions[0] if node.op == "while" else node.regions[1]
-            self._inner_writes(test, aliases_of(test), node.inputs[first:])
+            self._inner_writes(aliases_of(test), node.inputs[first:])
         self.owned[node] = owned = self._owned(node, body, inner)
         for k, out in enumerate(node.outputs):
             if not in_memory(out.type):
@@ -455,7 +455,7 @@ class Aliases:
         params = [p for p in body.params if inner.same(p, result)]
         return not any(inner.same(r, result) for r in others) and all(own.get(p) in found for p in params)
 
-    def _inner_writes(self, region: Graph, inner: Aliases, operands: Sequence[Operand]) -> None:
+    def _inner_writes(self, inner: Aliases, operands: Sequence[Operand]) -> None:
         self.unknown |= inner.unknown
         self.culprit = self.culprit or inner.culprit
         self._writes_constants |= inner._writes_constants

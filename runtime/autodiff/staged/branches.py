@@ -75,7 +75,6 @@ class _Branch:
         for arm, results in zip(self.arms, finished, strict=True):
             arm.front.keep(0, needed_nodes(arm.front.nodes, results, linear.ours))
         captured, regions = close_regions(
-            trace,
             [a.front for a in self.arms],
             [[] if a.diverges else r for a, r in zip(self.arms, finished, strict=True)],
             ends=[a.diverges for a in self.arms],
@@ -192,7 +191,7 @@ class _Branch:
                     ends.append([trace.operand(linear.zeros(x)) for x in self._out()])
                     continue
                 ends.append(linear.again(arm.back, self._arguments(arm, [*cts, *buffers], mine)))
-        captured, regions = close_regions(trace, builders, ends)
+        captured, regions = close_regions(builders, ends)
         outputs = trace.builder.add(
             "cond",
             [trace.operand(pred), *captured],

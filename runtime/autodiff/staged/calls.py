@@ -76,7 +76,7 @@ def mark_of(node: Node) -> Mark | None:
     return target.value if isinstance(target, Const) and isinstance(target.value, Mark) else None
 
 
-def as_row(linear: Any, node: Node) -> tuple[OpDef, tuple[Operand, ...], dict[str, Operand]]:
+def as_row(node: Node) -> tuple[OpDef, tuple[Operand, ...], dict[str, Operand]]:
     """The row that says how the node is differentiated, with its operands."""
     if node.op == "py.getattr":
         name = node.inputs[1]

@@ -31,7 +31,7 @@ def count_trips(linear: Any, node: Node) -> Any:
         part = Graph(body.name, body.params, tuple(shape.nodes()), tuple(shape.results()))
         after = linear.again(part, [*given, *outside])
         following = trace.builder.add("add", [number, Const(1)], [WEAK_INT], span=node.span)[0]
-    captured, regions = close_regions(trace, [asked, trip], [answer, [following, *after]])
+    captured, regions = close_regions([asked, trip], [answer, [following, *after]])
     outputs = trace.builder.add(
         "while",
         [Const(0), *[linear.operand(node.inputs[k]) for k in needed], *captured],

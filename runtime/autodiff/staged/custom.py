@@ -83,7 +83,7 @@ def marked(
         cts = iter([trace.wrap(back.param(cotangent_type(x._facts.type))) for x in followed])
         parts = [_turned(trace, next(cts)) if f else None for f in is_followed]
         made = pull_back(closed(tree.unflatten(structure, parts)))
-        found = _flat(trace, made, given, name)
+        found = _flat(made, given, name)
         reached = [k for k in live if found[k] is not None]
         results = [trace.operand(_turned(trace, found[k])) for k in reached]
     trace.marked = True
@@ -109,7 +109,7 @@ def _used_besides(nodes: Sequence[Node], args: Sequence[Operand]) -> list[Value]
     return [x for x in found if x not in args and inexact(x.type)]
 
 
-def _flat(trace: Trace, made: Any, given: list[list[Any]], name: str) -> list[Any]:
+def _flat(made: Any, given: list[list[Any]], name: str) -> list[Any]:
     """The cotangents that a pull-back gave, for each leaf of the arguments."""
     made = opened(made) if isinstance(made, Traced) else made
     parts = made if type(made) is tuple else (made,)

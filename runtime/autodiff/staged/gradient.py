@@ -271,7 +271,7 @@ def silenced(trace: Trace, work: Callable[[], list[Any]]) -> tuple[list[Any], li
             trace.wrap(outer[x._facts.operand]) if isinstance(x, Traced) and x._facts.operand in outer else x
             for x in found
         ], []
-    captured, regions = close_regions(trace, [builder], [results])
+    captured, regions = close_regions([builder], [results])
     manager = trace.emit("py.call", [Const(np.errstate)], {"all": "ignore"})
     outputs = trace.builder.add(
         "with",

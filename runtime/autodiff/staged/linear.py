@@ -179,7 +179,7 @@ class Linear:
             self.copy(node)
             self.steps.append((node, lambda: self._chosen(node)))
         else:
-            row, args, kwargs = calls.as_row(self, node)
+            row, args, kwargs = calls.as_row(node)
             self._check(row, node)
             self._check_operands(row, (*args, *kwargs.values()))
             if isinstance(row.vjp, Composite) and self._told(row, node, args, kwargs):

@@ -149,7 +149,7 @@ class _Loop:
                 kept.append(self._keep(value, trips, param in used))
                 outside.append(Const(None))
         self._store(front, kept, number)
-        outputs = self._close(front, own, carry, number, results, trips)
+        outputs = self._close(front, own, carry, number, results)
         linear.env.update(zip(node.outputs, outputs[1:], strict=True))
         return Plan(
             node, self._made_trips(trips, outputs[0]), closed, carried, arrays, numbers, kept, outside
@@ -213,14 +213,14 @@ class _Loop:
                 numbers.append(x)
         inner.backward(cts)
         if self.first and self.followed[0]:
-            self._item_back(inner, params[0], item_buffer, back)
+            self._item_back(inner, params[0], item_buffer)
         after = [inner.full_ct(self._carry_params()[k]) for k in carried]
         for param, total in sums:
             ct = inner.reached(param)
             after.append(total if ct is None else total + ct)
         return [trace.operand(x) for x in after], arrays, numbers, carried
 
-    def _item_back(self, inner: Any, item: Value, buffer: Any, back: Builder) -> None:
+    def _item_back(self, inner: Any, item: Value, buffer: Any) -> None:
         """Each item is read once by this loop: its cotangent is stored at its place, or added there if the
         array is read elsewhere."""
         ct = inner.reached(item)
@@ -326,7 +326,6 @@ class _Loop:
         carry: list[Value],
         number: Value,
         results: list[Operand],
-        trips: Any,
     ) -> tuple[Value, ...]:
         """The loop node; its outputs, the number of trips made first."""
         trace, node, linear = self.trace, self.node, self.linear
@@ -346,7 +345,7 @@ class _Loop:
             builders, finished = [front, asked], [finished[0], answer]
             if not self.is_for:
                 builders, finished = builders[::-1], finished[::-1]
-        captured, regions = close_regions(trace, builders, finished)
+        captured, regions = close_regions(builders, finished)
         attrs: dict[str, Any] = {"carries": self.count + 1}
         if self.is_for:
             attrs["tested"] = node.attr("tested")
@@ -393,7 +392,7 @@ class Backward:
                 args.append(next(numbers) if _is_scalar(param.type) else trace.operand(next(arrays)))
             args += [self._load(x, number) for x in self._captured()]
             results = linear.again(plan.back, args)
-        captured, regions = close_regions(trace, [body], [results])
+        captured, regions = close_regions([body], [results])
         trips = trace.protocol.call(range, (plan.trips - 1, -1, -1), {})
         outputs = trace.builder.add(
             "for",
