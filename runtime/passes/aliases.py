@@ -9,21 +9,27 @@ the class of what they are given.  (Union by equality: Steensgaard,
 
 from __future__ import annotations
 
+import types
 from collections.abc import Iterable, Mapping
+from typing import Any
 
+from runtime.boxes import Cell
+from runtime.elements import elements, kind_of
 from runtime.ir.effects import effect_of, tame
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.opdef import EFFECT, PURE, WRITE, OpDef
 from runtime.ir.parts import Try, With
 from runtime.ir.walk import walk_nodes
 from runtime.passes.facts import makes_new, mutable
-from runtime.types import ArrayType, static_or_weak
+from runtime.types import ArrayType, Type, static_or_weak
 
 OUTSIDE = Value(Const(None).type, "outside")
 _RESHAPING = frozenset({"nd.resize", "nd.setflags", "py.setattr", "py.delattr"})
 _HARMLESS = frozenset(
     {"py.tuple", "py.list", "py.slice", "py.is", "py.bound", "py.expect", "py.check", "getitem", "py.getattr"}
 )
+Place = tuple[int, Any, Type]
+_COMPUTING = (int, float, bool, complex, abs, min, max, round, divmod, pow, kind_of)
 
 
 class Aliases:
@@ -34,6 +40,7 @@ class Aliases:
         self._parent: dict[Value, Value] = {}
         self._clobbers: dict[Node, frozenset[Value]] = {}
         self._compared: set[Value] = set()
+        self._elements: set[Operand] = set()  # what goes through the elements of arrays, and runs no code
         self._join([*graph.params, OUTSIDE])
         for node in walk_nodes(graph):
             self._node(node)
@@ -63,6 +70,17 @@ class Aliases:
                 found |= {OUTSIDE}
             self._clobbers[node] = frozenset(self.of(x) for x in found)
         return self._clobbers[node]
+
+    def rebinds(self, node: Node) -> bool:
+        """Whether the node may change more than elements of arrays: what names and attributes stand for."""
+        if node.regions:
+            return self._runs_code(node) or any(self.rebinds(n) for r in node.regions for n in r.nodes)
+        plain = all(map(_plain, node.inputs[1 if node.op == "py.call" else 0 :]))
+        if found_before(node):
+            return False
+        if plain and (_of_numbers(node) or (effect_of(node, self.table) == WRITE and _array_write(node))):
+            return False
+        return OUTSIDE in self._own_writes(node)
 
     def moved(self, new: Value, old: Value) -> None:
         """Put a value that a pass makes into the class of the one that it stands for."""
@@ -109,7 +127,8 @@ class Aliases:
     def _runs_code(self, node: Node) -> bool:
         """Whether the region node itself may run code of the user's: iterating, entering, asking truth."""
         if node.op in ("for", "cond"):
-            return not tame(static_or_weak(node.inputs[0].type))
+            over = node.inputs[0]
+            return over not in self._elements and not tame(static_or_weak(over.type))
         if node.op == "while":
             return not all(tame(static_or_weak(x.type)) for x in node.regions[0].results)
         return node.op == "with"
@@ -126,6 +145,8 @@ class Aliases:
         if node.regions:
             self._region_node(node)
             return
+        if node.op == "py.call" and isinstance(node.inputs[0], Const) and node.inputs[0].value is elements:
+            self._elements.update(node.outputs)
         if node.op == "py.is":
             self._compared.update(x for x in node.inputs if isinstance(x, Value))
         effect = effect_of(node, self.table)
@@ -184,6 +205,33 @@ class Aliases:
 def _plain(x: Operand) -> bool:
     """Whether operators on it run no Python code."""
     return not mutable(x.type) or isinstance(x.type, ArrayType)
+
+
+def found_before(node: Node) -> bool:
+    """Whether the node reads an array from a global name or a cell, where the call has found one."""
+    if node.op not in ("getitem", "py.getattr") or not isinstance(node.outputs[0].type, ArrayType):
+        return False
+    if not isinstance(node.inputs[1], Const):
+        return False
+    holder = node.inputs[0]
+    return isinstance(holder, Const) and type(holder.value) in (dict, types.CellType, Cell)
+
+
+def place(node: Node) -> Place:
+    """Where such a node reads, and what it finds there."""
+    holder, name = node.inputs
+    assert isinstance(holder, Const) and isinstance(name, Const)
+    return id(holder.value), name.value, node.outputs[0].type
+
+
+def _of_numbers(node: Node) -> bool:
+    """Whether the node calls a function that does nothing but compute something of numbers."""
+    called = node.inputs[0] if node.op == "py.call" else None
+    if not isinstance(called, Const) or not callable(called.value):
+        return False
+    return getattr(called.value, "__module__", None) == "math" or any(
+        called.value is one for one in _COMPUTING
+    )
 
 
 def _array_write(node: Node) -> bool:

@@ -1,8 +1,9 @@
 """Loop-invariant motion: what is the same in every trip, and can't be told from running once, runs before.
 
 In: a graph.  Out: the same with nodes moved from loop bodies to the place before the loop.  What always
-holds: only silent nodes move, so a loop without trips has no error, warning or effect that it would not have
-had; what they look at is not written by the loop; a moved array is not written to, one view serves all trips.
+holds: only silent nodes move, and reads that the call's guards have seen succeed, so a loop without trips has
+no error, warning or effect that it would not have had; what they look at is not written by the loop; a moved
+array is not written to, one view serves all trips.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from collections.abc import Mapping
 
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.opdef import OpDef
-from runtime.passes.aliases import Aliases
+from runtime.ir.walk import walk_nodes
+from runtime.passes.aliases import Aliases, Place, found_before, place
 from runtime.passes.common import looked_into
 from runtime.passes.facts import gives_view, makes_new, mutable, silent
 from runtime.passes.rewrite import exchanged
@@ -25,11 +27,50 @@ def hoist(graph: Graph, table: Mapping[str, OpDef], aliases: Aliases) -> Graph:
     changed = False
     for node in graph.nodes:
         if node.op in ("while", "for"):
-            moved, node = _emptied(node, table, aliases)
-            changed = changed or bool(moved)
-            nodes += moved
+            for step in (_reading_before, _emptied):
+                moved, node = step(node, table, aliases)
+                changed = changed or bool(moved)
+                nodes += moved
         nodes.append(node)
     return dataclasses.replace(graph, nodes=tuple(nodes)) if changed else graph
+
+
+def _reading_before(
+    node: Node, table: Mapping[str, OpDef], aliases: Aliases
+) -> tuple[list[Node], Node]:  # fmt: skip
+    """Reads of arrays from names, wherever in the loop they stand, and the loop without them."""
+    reads = {place(n): n for region in node.regions for n in walk_nodes(region) if found_before(n)}
+    if not reads or aliases.rebinds(node):
+        return [], node
+    moved = [
+        dataclasses.replace(n, outputs=tuple(Value(out.type, out.name) for out in n.outputs))
+        for n in reads.values()
+    ]
+    for new, old in zip(moved, reads.values(), strict=True):
+        aliases.moved(new.outputs[0], old.outputs[0])
+    return moved, _given(node, {at: new.outputs[0] for at, new in zip(reads, moved, strict=True)})
+
+
+def _given(node: Node, known: Mapping[Place, Value]) -> Node:
+    """The node, whose regions take from outside what they would read from names."""
+    inner = {place(n) for region in node.regions for n in walk_nodes(region) if found_before(n)}
+    wanted = {at: value for at, value in known.items() if at in inner}
+    if not wanted or node.op not in ("while", "for", "cond"):
+        return node
+    regions = []
+    for region in node.regions:
+        params = {at: Value(value.type, value.name) for at, value in wanted.items()}
+        outer: dict[Value, Operand] = {}
+        nodes = []
+        for n in region.nodes:
+            if found_before(n) and place(n) in params:
+                outer[n.outputs[0]] = params[place(n)]
+            else:
+                nodes.append(_given(exchanged(n, outer), params))
+        results = tuple(outer.get(x, x) if isinstance(x, Value) else x for x in region.results)
+        taken = (*region.params, *params.values())
+        regions.append(dataclasses.replace(region, params=taken, nodes=tuple(nodes), results=results))
+    return dataclasses.replace(node, inputs=(*node.inputs, *wanted.values()), regions=tuple(regions))
 
 
 def _emptied(node: Node, table: Mapping[str, OpDef], aliases: Aliases) -> tuple[list[Node], Node]:

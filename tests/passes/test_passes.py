@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import warnings
 from typing import Any
@@ -202,3 +203,102 @@ def test_each_trip_warns(executor: str) -> None:
         warnings.simplefilter("always")
         logs_in_trips(np.array([-1.0, 2.0]))
     assert len(caught) == 8
+
+
+SHARED = np.arange(4.0)
+
+
+@ag.do_not_convert
+def exchange() -> None:
+    global SHARED
+    SHARED = SHARED + 1.0
+
+
+def reads(n: int) -> Any:
+    total = 0.0
+    for i in range(n):
+        total += SHARED[i % 4] * i
+    return total
+
+
+def reads_in_tests_and_branches(n: int) -> Any:
+    k, total = 0, 0.0
+    while k < n and SHARED[k % 4] < 50.0:
+        total += SHARED[1] if k % 2 else 1.0
+        for i in range(n % 5):
+            if i == 3 and SHARED[i] > 1:
+                total -= SHARED[i - k % 2]
+        k += 1
+    return total
+
+
+def reads_and_writes(n: int) -> Any:
+    out = np.zeros(40)
+    for i in range(n):
+        out[i] = SHARED[i % 4] + int(out[i - 1])
+        SHARED[i % 3] = i
+    return out
+
+
+def rebinds(n: int) -> Any:
+    global SHARED
+    total = 0.0
+    for i in range(n):
+        total += SHARED[i % 4]
+        SHARED = SHARED * 0.5
+    return total
+
+
+def has_it_rebound(n: int) -> Any:
+    total = 0.0
+    for i in range(n):
+        total += SHARED[i % 4]
+        if i % 3 == 2:
+            exchange()
+    return total
+
+
+@pytest.mark.parametrize("f", [reads, reads_in_tests_and_branches, reads_and_writes, rebinds, has_it_rebound])
+@pytest.mark.parametrize("executor", ["numpy", "native"])
+def test_arrays_that_loops_read_from_names(f: Any, executor: str) -> None:
+    global SHARED
+    with settings.override(executor=executor, compile="now"):
+        converted = ag.function(f)
+        for n in (30, 31, 0, 32):
+            seen = []
+            for function in (f, converted):
+                SHARED = np.arange(4.0) + n
+                seen.append((np.asarray(function(n)).tolist(), SHARED.tolist()))
+            assert seen[0] == seen[1]
+
+
+def test_what_a_loop_reads_from_names_is_read_before_it() -> None:
+    global SHARED
+    inside = np.arange(3.0)
+
+    def of_cells(n: int) -> Any:
+        total = 0.0
+        for i in range(n):
+            total += inside[i % 3] + math.sqrt(int(SHARED[i % 4]))
+        return total
+
+    for f in (reads, reads_and_writes, of_cells):
+        text = str(ag.function(f).get_concrete_function(30).optimised)
+        loop = text.index("for{")
+        assert "'SHARED'" in text[:loop] and "'SHARED'" not in text[loop:]
+        assert ("'cell_contents'" in text[:loop]) == (f is of_cells)
+    for f in (rebinds, has_it_rebound):
+        text = str(ag.function(f).get_concrete_function(30).optimised)
+        assert "'SHARED'" in text[text.index("for{") :]
+    text = str(ag.function(reads_in_tests_and_branches).get_concrete_function(30).optimised)
+    assert "'SHARED'" in text[: text.index("while{")] and text.count("'SHARED'") == 1
+    converted = ag.function(reads)
+    assert converted(30) == reads(30)
+    kept = SHARED
+    del SHARED
+    try:
+        assert converted(0) == 0.0
+        with pytest.raises(NameError):
+            converted(1)
+    finally:
+        SHARED = kept
