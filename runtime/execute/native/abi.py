@@ -33,7 +33,8 @@ PYTHON_API = (
 )  # fmt: skip
 LIBM = (
     "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "expm1", "log1p", "sin",
-    "sinh", "tan", "tanh", "log", "log2", "log10", "pow", "powf", "hypot", "feclearexcept", "fetestexcept",
+    "sinh", "tan", "tanh", "log", "log2", "log10", "pow", "powf", "hypot", "erf", "erfc",
+    "cbrt", "exp2", "atan2", "feclearexcept", "fetestexcept",
 )  # fmt: skip
 
 

@@ -28,7 +28,7 @@ from runtime.execute.native.arrays import (
     turned,
 )
 from runtime.execute.native.emit import Emitter
-from runtime.execute.native.floats import cast, finite, to_float
+from runtime.execute.native.floats import cast, finite, float_power, to_float
 from runtime.execute.native.kinds import (
     FLOAT64,
     PYTHON_BOOL,
@@ -214,8 +214,26 @@ def _kind_of(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
 # -------------------------------------------------------------------------------------------- math
 LIBM = (
     "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "expm1", "log1p", "sin",
-    "sinh", "tan", "tanh", "log", "log2", "log10",
+    "sinh", "tan", "tanh", "log", "log2", "log10", "erf", "erfc",
+    *(name for name in ("cbrt", "exp2") if hasattr(math, name)),
 )  # fmt: skip
+
+
+def _libm_of_two(name: str) -> Handler:
+    """The same of two numbers."""
+
+    def handler(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+        return apply(state.e, tuple(nums(args, keywords, 2)), of_both)
+
+    def of_both(e: Emitter, x: Num, y: Num) -> Num:
+        a, b = (to_float(e, v, PYTHON_FLOAT) for v in (x, y))
+        if name == "pow":
+            return float_power(e, a, b, PYTHON_FLOAT)
+        for v in (a, b):
+            e.defer_if(e.negated(finite(e, PYTHON_FLOAT, v.text)))
+        return one(PYTHON_FLOAT, e.library("double", name, a.text, b.text))
+
+    return handler
 
 
 def _libm(name: str) -> Handler:
@@ -246,6 +264,19 @@ def _math_sqrt(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
         return one(PYTHON_FLOAT, e.call("double", "llvm.sqrt.f64", ("double", number.text)))
 
     return apply(state.e, (nums(args, keywords, 1)[0],), root)
+
+
+def _math_plain(function: str) -> Handler:
+    """What is an instruction of its own, on Python's floats."""
+
+    def handler(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+        return apply(state.e, tuple(nums(args, keywords, 2 if function == "copysign" else 1)), of_floats)
+
+    def of_floats(e: Emitter, *xs: Num) -> Num:
+        given = [("double", to_float(e, x, PYTHON_FLOAT).text) for x in xs]
+        return one(PYTHON_FLOAT, e.call("double", f"llvm.{function}.f64", *given))
+
+    return handler
 
 
 def _math_round(function: str) -> Handler:
@@ -312,6 +343,10 @@ CALLABLES: dict[Any, Handler] = {
     math.isnan: _test(is_nan, PYTHON_BOOL),
     math.isinf: _test(is_inf, PYTHON_BOOL),
     math.isfinite: _test(is_finite, PYTHON_BOOL),
+    math.fabs: _math_plain("fabs"),
+    math.copysign: _math_plain("copysign"),
+    math.atan2: _libm_of_two("atan2"),
+    math.pow: _libm_of_two("pow"),
     **{getattr(math, name): _libm(name) for name in LIBM},
 }
 

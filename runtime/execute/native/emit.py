@@ -233,6 +233,8 @@ class Emitter:
         """A call of a function of `math.h`, which may raise flags, but clears none (ISO C, 7.6)."""
         self.outside = True
         self.declare(f"declare {llvm} @autograph_{name}({', '.join([llvm] * len(values))}) nounwind")
+        if self.gang is not None and any(map(self.gang.varies, values)):
+            return self.gang.by_each(self, llvm, name, values)
         return self.effect(f"call {llvm} @autograph_{name}({', '.join(f'{llvm} {v}' for v in values)})")
 
     def leaving(self) -> None:
@@ -462,7 +464,7 @@ class Emitter:
 
     def load(self, text: str) -> str:
         """A read of memory: done once between two writes."""
-        key = f"{text} at {self.version}"
+        key = f"{text} at {self.version}{'' if self.gang is None else f' when {self.when}'}"
         if key not in self.memo:
             self.memo[key] = self.effect(text + self.tags[0])
         return self.memo[key]

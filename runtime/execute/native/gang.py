@@ -34,6 +34,9 @@ _PICKED = pattern(rf"extractvalue \{{ {_TYPE}, i1 \}} {_WORD}, (\d)")
 _OPAQUE = pattern(rf'call {_TYPE} asm "", "=x,0"\({_TYPE} {_WORD}\)')
 _KEPT = pattern(rf'call void asm sideeffect "", "x"\({_TYPE} {_WORD}\)(.*)')
 
+_PLACE = pattern(rf"getelementptr (\w+), ptr {_WORD}, i64 {_WORD}")
+_LOAD = pattern(rf"load {_TYPE}, ptr {_WORD}, align 1(.*)")
+
 Operands = list[tuple[str, str]]  # the type of each, and its text
 Build = Callable[[Sequence[str]], str]
 
@@ -45,6 +48,8 @@ class Writer(Protocol):
 
     def name(self) -> str:
         """A fresh name."""
+
+    helpers: dict[str, str]
 
     def op(self, text: str) -> str:
         """A pure instruction."""
@@ -92,6 +97,10 @@ class Gang:
         if (opaque := _OPAQUE.fullmatch(text)) and self.varies(opaque[3]):
             place, wide = self._place(opaque[1]), self.wide(opaque[1])
             return self.joined(e, [self._opaque(e, place, wide, x) for x in self.parts[opaque[3]]])
+        if (found := _PLACE.fullmatch(text)) and (self.varies(found[2]) or self.varies(found[3])):
+            return self._places(e, *found.groups())
+        if (found := _LOAD.fullmatch(text)) and self.varies(found[2]):
+            return self._gathered(e, *found.groups())
         form = self._form(text)
         if form is None:
             self._refuse(text)
@@ -109,6 +118,53 @@ class Gang:
             e.write(f"{name}.{k} = {build([s[k] for s in spread])}")
         self.parts[name] = tuple(f"{name}.{k}" for k in range(self.count))
         return name
+
+    def _places(self, e: Writer, held: str, base: str, index: str) -> str:
+        """Addresses, each as far from another as its lane says."""
+        wide, same = f"<{self.lanes} x ptr>", ("",) * self.count
+        bases = self.parts.get(base, same)
+        indices = self.spread(e, "i64", index) if self.varies(index) or index.startswith("%") else same
+        made = []
+        for at, k in zip(bases, indices, strict=True):
+            start = f"{wide} {at}" if at else f"ptr {base}"
+            made.append(e.name())
+            far = f"{self.wide('i64')} {k}" if k else f"i64 {index}"
+            e.write(f"{made[-1]} = getelementptr {held}, {start}, {far}")
+        return self.joined(e, made)
+
+    def _gathered(self, e: Writer, llvm: str, places: str, tags: str) -> str:
+        """What lies at addresses; in lanes that don't count, 0."""
+        wide, made = self.wide(llvm), []
+        suffix = f"v{self.lanes}{ {'double': 'f64', 'float': 'f32'}.get(llvm, llvm) }"
+        function, pointers, mask = (
+            f"@llvm.masked.gather.{suffix}.v{self.lanes}p0",
+            f"<{self.lanes} x ptr>",
+            self.wide("i1"),
+        )
+        e.declare(f"declare {wide} {function}({pointers}, i32, {mask}, {wide})")
+        for at, counts in zip(self.parts[places], self.counting(e), strict=True):
+            made.append(e.name())
+            operands = f"{pointers} {at}, i32 1, {mask} {counts}, {wide} zeroinitializer"
+            e.write(f"{made[-1]} = call {wide} {function}({operands}){tags}")
+        return self.joined(e, made)
+
+    def counting(self, e: Writer) -> tuple[str, ...]:
+        """The lanes that count, of each vector."""
+        return self.spread(e, "i1", e.when)
+
+    def by_each(self, e: Writer, llvm: str, name: str, xs: Sequence[str]) -> str:
+        """A function of the C library, called for lanes that count; the others keep the first operand."""
+        wide, mask, made = self.wide(llvm), self.wide("i1"), []
+        function = f"each_{name}_{self.lanes}"
+        if function not in e.helpers:
+            e.declare("declare i64 @llvm.cttz.i64(i64, i1)")
+            e.helpers[function] = _each(function, f"@autograph_{name}", self.lanes, llvm, len(xs))
+        spread = [self.spread(e, llvm, x) for x in xs]
+        for k, counts in enumerate(self.counting(e)):
+            made.append(e.name())
+            given = ", ".join(f"{wide} {parts[k]}" for parts in spread)
+            e.write(f"{made[-1]} = call {wide} @{function}({given}, {mask} {counts})")
+        return self.joined(e, made)
 
     def key(self, e: Writer, text: str) -> str:
         """Where the same instruction gives the same: not where other lanes count."""
@@ -257,3 +313,36 @@ class Gang:
 def _flagged(text: str) -> bool:
     """Whether an instruction may raise one of the processor's flags."""
     return text.startswith(_FLAGGED) or any(call in text for call in _FLAGGED_CALLS)
+
+
+def _each(name: str, function: str, lanes: int, llvm: str, count: int) -> str:
+    """The text of a function that calls another one for some lanes of vectors, one after the other."""
+    wide, numbers = f"<{lanes} x {llvm}>", range(count)
+    given = ", ".join(f"{wide} %x{k}" for k in numbers)
+    cells = [f"  %c{k} = alloca {wide}, align 64\n  store {wide} %x{k}, ptr %c{k}" for k in numbers]
+    reads = [
+        f"  %p{k} = getelementptr {llvm}, ptr %c{k}, i64 %at\n  %y{k} = load {llvm}, ptr %p{k}"
+        for k in numbers
+    ]
+    return f"""define internal {wide} @{name}({given}, <{lanes} x i1> %counts) noinline nounwind {{
+start:
+{chr(10).join(cells)}
+  %bits = bitcast <{lanes} x i1> %counts to i{lanes}
+  %all = zext i{lanes} %bits to i64
+  br label %look
+look:
+  %left = phi i64 [ %all, %start ], [ %fewer, %one ]
+  %none = icmp eq i64 %left, 0
+  br i1 %none, label %done, label %one
+one:
+  %at = call i64 @llvm.cttz.i64(i64 %left, i1 true)
+{chr(10).join(reads)}
+  %value = call {llvm} {function}({", ".join(f"{llvm} %y{k}" for k in numbers)})
+  store {llvm} %value, ptr %p0
+  %less = sub i64 %left, 1
+  %fewer = and i64 %left, %less
+  br label %look
+done:
+  %found = load {wide}, ptr %c0
+  ret {wide} %found
+}}"""

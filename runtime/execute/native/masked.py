@@ -8,6 +8,7 @@ Lanes beyond the last element do what the last element does, so only branches an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Protocol
@@ -16,6 +17,7 @@ import numpy as np
 
 from runtime.execute.native import iterables, merge, narrowing, plain_nodes, shares, tallies
 from runtime.execute.native.accesses import Scattered, element_at, put_at
+from runtime.execute.native.calls import LIBM
 from runtime.execute.native.emit import FALSE, TRUE, Block, Emitter
 from runtime.execute.native.facts import flags
 from runtime.execute.native.gang import Gang
@@ -38,7 +40,7 @@ from runtime.execute.native.values import (
     choose,
     one,
 )
-from runtime.ir.graph import Graph, Node, Value
+from runtime.ir.graph import Const, Graph, Node, Value
 from runtime.ir.walk import all_values, used_operands, walk_nodes
 from runtime.types import ArrayType, TupleType, Type, WeakType, static_or_weak
 
@@ -46,6 +48,7 @@ OFTEN, SELDOM = 8, 16  # logarithms of trips of the loop over the elements, and 
 QUICKER = 4  # times that an element takes less than it would alone
 DEAR = 16  # nodes of an arm from which on it is passed over where no lane takes it
 SIDE_BY_SIDE = (8, 4), (40, 2)
+CALL = 5  # nodes that take as long as a function of the C library
 LOOPS = ("while", "for")
 ZEROS = {"double": "0.0", "float": "0.0", "i1": FALSE}
 
@@ -86,6 +89,8 @@ def elements(low: Lowering, node: Node, args: list[Val]) -> list[Val] | None:
     e, state = low.e, low.state
     if not isinstance(args[0], Elements) or e.when != TRUE or e.gang is not None:
         return None
+    if _mostly_calls(node.regions[0]):
+        return None
     mark, watch, outside = e.mark(), e.watch, e.outside
     owned, written, free = state.owned, set(state.written), list(state.free)
     settled = dict(low.settled)
@@ -100,6 +105,14 @@ def elements(low: Lowering, node: Node, args: list[Val]) -> list[Val] | None:
     finally:
         low.settled.clear()
         low.settled.update(settled)
+
+
+def _mostly_calls(body: Graph) -> bool:
+    """Whether an element spends its time in functions of the C library, which take one number at a time."""
+    nodes = [n for n in walk_nodes(body) if not n.regions]
+    called = [n.inputs[0].value for n in nodes if n.op == "py.call" and isinstance(n.inputs[0], Const)]
+    slow = sum(any(f is getattr(math, name) for name in LIBM) for f in called)
+    return slow * CALL > len(nodes)
 
 
 class _Elements:

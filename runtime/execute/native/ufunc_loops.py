@@ -17,8 +17,6 @@ from runtime.execute.native.gang import Gang
 from runtime.execute.native.kinds import Scalar
 from runtime.execute.native.state import State
 
-HARMLESS = {"arctanh": "0.5"}  # where a function flags nothing, if not at 1
-
 
 class _UFunc(ctypes.Structure):
     """The public head of a ufunc object, as NumPy's header declares it."""
@@ -67,33 +65,48 @@ def call_loop(
 
 
 def call_on_lanes(
-    state: State, ufunc: np.ufunc, kinds: Sequence[Scalar], found: tuple[int, int], xs: Sequence[str]
-) -> str:
-    """A loop on the elements of vectors of floats."""
+    state: State, ufunc: np.ufunc, kinds: Sequence[Scalar], found: tuple[int, int], xs: Sequence[str],
+    counting: str = "",
+) -> str:  # fmt: skip
+    """A loop on the elements of vectors.  counting: on those that count alone; the others are 0."""
     e = state.e
-    cells = [e.slot(e.wide(kind.llvm)) for kind in kinds]
-    for cell, x, kind in zip(cells, xs, kinds, strict=False):
-        e.line(f"store {e.wide(kind.llvm)} {x}, ptr {cell}, align 8")
+    cells, count = [e.slot(e.wide(kind.llvm)) for kind in kinds], str(e.lanes)
+    suffixes = [f"v{e.lanes}{ {'double': 'f64', 'float': 'f32'}.get(k.llvm, k.llvm) }" for k in kinds]
+    mask = f"{e.wide('i1')} {counting}"
+    for cell, x, kind, suffix in zip(cells, xs, kinds, suffixes, strict=False):
+        if counting:
+            function = f"llvm.masked.compressstore.{suffix}"
+            e.declare(f"declare void @{function}({e.wide(kind.llvm)}, ptr, {e.wide('i1')})")
+            e.line(f"call void @{function}({e.wide(kind.llvm)} {x}, ptr {cell}, {mask})")
+        else:
+            e.line(f"store {e.wide(kind.llvm)} {x}, ptr {cell}, align 8")
+    if counting:
+        bits = f"i{e.lanes}"
+        which = e.effect(f"bitcast {mask} to {bits}")
+        count = e.effect(f"zext {bits} {e.call(bits, f'llvm.ctpop.{bits}', (bits, which))} to i64")
     operands = [(cell, str(kind.dtype.itemsize)) for cell, kind in zip(cells, kinds, strict=True)]
     version = e.version
-    call_loop(state, ufunc, kinds, found, operands, str(e.lanes))
+    call_loop(state, ufunc, kinds, found, operands, count)
     e.version = version  # only cells of its own were written
-    return e.effect(f"load {e.wide(kinds[-1].llvm)}, ptr {cells[-1]}, align 8")
+    out = e.wide(kinds[-1].llvm)
+    if not counting:
+        return e.effect(f"load {out}, ptr {cells[-1]}, align 8")
+    function = f"llvm.masked.expandload.{suffixes[-1]}"
+    e.declare(f"declare {out} @{function}(ptr, {e.wide('i1')}, {out})")
+    return e.effect(f"call {out} @{function}(ptr {cells[-1]}, {mask}, {out} zeroinitializer)")
 
 
 def call_on_gang(
     state: State, gang: Gang, ufunc: np.ufunc, kinds: Sequence[Scalar], found: tuple[int, int],
     xs: Sequence[str],
 ) -> str:  # fmt: skip
-    """A loop on the elements of a gang; those that don't count are such that no flag is raised."""
+    """A loop on the elements of a gang that count."""
     e, made = state.e, []
-    if gang.varies(e.when):
-        calm = HARMLESS.get(ufunc.__name__, "1.0")
-        xs = [e.select(e.when, kind.llvm, x, calm) for x, kind in zip(xs, kinds, strict=False)]
+    counting = gang.counting(e) if gang.varies(e.when) else ("",) * gang.count
     spread = [gang.spread(e, kind.llvm, x) for x, kind in zip(xs, kinds, strict=False)]
     e.gang, e.lanes = None, gang.lanes
     for k in range(gang.count):
-        made.append(call_on_lanes(state, ufunc, kinds, found, [parts[k] for parts in spread]))
+        made.append(call_on_lanes(state, ufunc, kinds, found, [parts[k] for parts in spread], counting[k]))
     e.gang, e.lanes = gang, 1
     return gang.joined(e, made)
 

@@ -165,6 +165,60 @@ def table_sum(a: Any, table: Any) -> Any:
     return s
 
 
+def by_library(a: Any, b: Any) -> Any:
+    k, total = 0, 0.0
+    while abs(a) > 0.1 and k < 9:
+        total += math.erf(a) * (b - k) + math.fabs(b) * k - (a + k) * (b + 2 * k) / (1 + a * a)
+        if total > b:
+            total += math.atan2(a, b + 0.01) - math.copysign(k, b) + (total - a) * (total - b) * 0.125
+        a = a * 0.5 - 0.01 * k * k + 0.003 * b
+        k += 1
+    return total + math.pow(1.5 + k, 0.25)
+
+
+def to_powers(a: Any, b: Any) -> Any:
+    x, k = abs(a) + a / 2, 0
+    while x < 50 and k < 6:
+        x = (abs(x) + b) ** (b * 0.25) + x**3 + 1
+        k += 1
+    return x
+
+
+def cooled(a: Any) -> Any:
+    k = 0
+    while a > 0.3:
+        a = np.sin(a) * np.log(a + 0.8) if a < 3 else a / 2
+        k += 1
+    return a, k
+
+
+def searched(a: Any, table: Any) -> Any:
+    low, high = 0, len(table)
+    while low < high:
+        middle = (low + high) // 2
+        if table[middle] < a:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def picked(a: Any, table: Any) -> Any:
+    k, found = int(a), table[0]
+    for step in range(3):
+        if k % 3 != step:
+            found = table[k - step] if a > -1 else table[-k]
+    return found
+
+
+def picked_in_two(a: Any, table: Any) -> Any:
+    k, total = int(a), 0.0
+    while k > -2:
+        total += table[k, 1] * table[1, -k] + table[k][0]
+        k -= 1
+    return total
+
+
 F, G = np.linspace(-3.0, 7.0, 40), np.sin(np.arange(40.0)) * 4
 I, J = np.arange(40), np.arange(40)[::-1] * 7 % 31
 TABLE: list[tuple[Callable[..., Any], tuple[np.ndarray[Any, Any], ...]]] = [
@@ -193,6 +247,10 @@ TABLE: list[tuple[Callable[..., Any], tuple[np.ndarray[Any, Any], ...]]] = [
     (shifts, (J,)),
     (shifts, (J.astype(np.int16),)),
     (rounded, (F,)),
+    (by_library, (F, G)),
+    (to_powers, (np.float32(F), np.float32(abs(G) + 0.5))),
+    (cooled, (abs(F) + 0.5,)),
+    (cooled, (np.float32(abs(F) + 0.5),)),
 ]
 
 
@@ -280,15 +338,41 @@ def test_lanes_that_do_not_count_flag_nothing(f: Callable[..., Any], width: int)
         assert v._compiled.traces[-1].concrete.native.bails == 0
 
 
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "u1", "?"])
+def test_items_of_tables(dtype: str, width: int) -> None:
+    table = np.sort(np.arange(12) * 7 % 5).astype(dtype)
+    x = np.linspace(-2.0, 5.0, 40)
+    assert compared(searched, [(x[:n], table) for n in LENGTHS], excluded=(1,))
+    assert compared(picked, [(x, table), (x[:9], table[::2]), (x, table[:3])], excluded=(1,))
+    two = np.arange(30).reshape(6, 5).astype(dtype)
+    assert dtype == "?" or compared(picked_in_two, [(x, two), (x, two.T), (x + 9, two)], excluded=(1,))
+
+
+def test_tables_outside_of_the_function(width: int) -> None:
+    inside = G.copy()
+
+    def of_both(a: Any) -> Any:
+        k = int(a) % 7
+        while k < 40 and inside[k] < F[k]:
+            k += 3 if F[k] > a else 2
+        return k
+
+    assert compared(of_both, [(F[:n],) for n in LENGTHS])
+    inside[:] = 0.5
+    assert compared(of_both, [(F,)])
+    inside = F + G
+    assert compared(of_both, [(F,)])
+
+
 def test_what_has_no_form_on_vectors_goes_one_by_one(width: int) -> None:
-    def by_library(a: Any) -> Any:
+    def mostly_calls(a: Any) -> Any:
         k = 0
         while a > 1:
-            a = math.log(a)
+            a = math.log(a + math.exp(-a) * abs(math.sin(a)))
             k += 1
         return k
 
-    assert not compared(by_library, [(F + 5,)])
+    assert not compared(mostly_calls, [(F + 5,)])
     assert not compared(divisors, [(I, J), (I.astype(np.uint8), J.astype(np.uint8))])
     assert not compared(is_prime, [(I,)])
 
