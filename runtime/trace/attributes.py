@@ -301,13 +301,15 @@ def _looked_up(trace: Trace, x: Traced, name: str) -> None:
         trace.heap.unknown_call()
 
 
-def _untraceable_part(trace: Trace, name: str) -> None:
+def _untraceable_part(trace: Trace, x: Traced, name: str) -> None:
     """Raise where this attribute decides what a trace that is being made calls, or with which defaults.
 
     Not even on the way that is left to Python: what the trace knows of the object holds until its end.
     """
     if name == "__class__":
         trace.doom("an object's class is exchanged")
+    if name in ("shape", "dtype") and isinstance(x, Tensor):
+        trace.doom(f"the {name} of an array is exchanged")
     if name in _PARTS:
         trace.doom("a function's code or defaults are exchanged")
 
@@ -316,7 +318,7 @@ def set_attr(trace: Trace, x: Traced, name: str, value: Any) -> None:
     """`x.name = value`."""
     cls = known_class(x)
     found = inspect.getattr_static(cls, name, None) if cls is not None else None
-    _untraceable_part(trace, name)
+    _untraceable_part(trace, x, name)
     settable = isinstance(found, property) and found.fset is not None and cls is not Cell
     changed = cls is None or _class_changed(trace, cls, name)
     if cls is not None and settable and not changed and _guard_method(trace, x, cls, name, found):
@@ -343,7 +345,7 @@ def set_attr(trace: Trace, x: Traced, name: str, value: Any) -> None:
 
 def del_attr(trace: Trace, x: Traced, name: str) -> None:
     """`del x.name`."""
-    _untraceable_part(trace, name)
+    _untraceable_part(trace, x, name)
     trace.emit("py.delattr", [trace.receiver(x), name])
     trace.heap.written(x._facts.identity, "attr", name)
     trace.heap.complete.discard(x._facts.identity)

@@ -50,6 +50,7 @@ _READERS = frozenset(
     {len, float, int, bool, complex, abs, sum, min, max, list, tuple, enumerate, zip, sorted, round}
 )
 MAX_DEPTH, MAX_INLINED = 50, 3000
+_RESIZED = "the shape of an array is exchanged"
 MAX_FORKS = 3  # calls of a function in branches of itself that depend on the data
 _SEQUENCES = frozenset(
     "np." + n
@@ -130,6 +131,8 @@ def call_known(trace: Trace, handle: Any, target: Any, args: tuple[Any, ...], kw
         return instantiate(trace, handle, target, args, kwargs)
     if isinstance(target, types.FunctionType):
         return call_function(trace, handle, target, args, kwargs)
+    if target is np.ndarray.resize:
+        trace.doom(_RESIZED)
     inner = _traceable(target)
     if inner is not None:
         return call_function(trace, trace.constant(inner), inner, args, kwargs)
@@ -308,6 +311,8 @@ def call_method(trace: Trace, m: Method, args: tuple[Any, ...], kwargs: dict[str
     """A method of a handle whose class is built in."""
     x, name = m.handle, m.name
     if isinstance(x, Tensor) and isinstance(x._facts.type, ArrayType):
+        if name == "resize":
+            trace.doom(_RESIZED)
         row = trace.by_method.get(name)
         if row is not None:
             result = trace.record(row.name, [x, *args], kwargs, attrs={"form": "method"})

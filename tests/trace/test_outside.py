@@ -452,8 +452,47 @@ def deletes_a_global(x: Any) -> Any:
     return found, x
 
 
-@pytest.mark.parametrize("function", [changes_a_class, changes_defaults_in_an_arm, deletes_a_global])
-def test_what_a_trace_goes_by_changes_on_one_way(function: Any) -> None:
+def grows_in_place(x: Any) -> Any:
+    y = np.arange(3.0)
+    for _ in range(2):
+        y.resize(len(y) + 1, refcheck=False)
+        y[-1] = 7
+    return len(y), y.shape, y.sum(), x
+
+
+def grows_by_the_class(x: Any) -> Any:
+    y = np.arange(4.0)
+    if x > 1:
+        np.ndarray.resize(y, (3, 2), refcheck=False)
+    return len(y), y.shape, x
+
+
+def sets_the_shape(x: Any) -> Any:
+    y = np.arange(6.0) * x
+    if x > 1:
+        y.shape = (3, 2)
+    return len(y), y.shape, y.ndim, y.T.shape
+
+
+def sets_the_dtype(x: Any) -> Any:
+    y = np.zeros(3) + x
+    y.dtype = np.uint8  # type: ignore[misc]
+    return len(y), y.dtype, (y + 1).sum()
+
+
+EXCHANGES = [
+    changes_a_class,
+    changes_defaults_in_an_arm,
+    deletes_a_global,
+    grows_in_place,
+    grows_by_the_class,
+    sets_the_shape,
+    sets_the_dtype,
+]
+
+
+@pytest.mark.parametrize("function", EXCHANGES)
+def test_what_a_trace_goes_by_is_exchanged(function: Any) -> None:
     with ag.settings.override(executor="numpy"):
         f = ag.function(function)
         for x in (np.float64(0.0), np.float64(2.0), np.float64(1.0)):
