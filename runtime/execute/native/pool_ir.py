@@ -35,6 +35,7 @@ PARTS = 8  # for each thread: not all are equally fast
 SPINS = 2_000  # looks for a job before a helper goes to sleep: about 50 us
 PATIENCE = 1_000  # looks at what is done before the caller goes to sleep
 HOLD, MOST_LOOKS = 100, 4_000  # nanoseconds of work for each look before parts of others are taken
+FEW_LOOKS = 100  # the same where parts may take long, and not equally long
 OFTEN = 511  # of so many looks one lets others on the same processor run: it may be those waited for
 STACK = 1 << 21  # bytes of a helper's stack
 SEAT, LEFT, SEATS = 1 << 20, (1 << 20) - 1, (1 << 12) - 1
@@ -485,7 +486,8 @@ start:
   %apart = udiv i64 %apart0, %all_seats
   store atomic i64 %apart, ptr @apart monotonic, align 8
   %looks = udiv i64 %cost, HOLD
-  %limit64 = call i64 @llvm.smin.i64(i64 %looks, i64 MOST_LOOKS)
+  %most_looks = select i1 %locked, i64 FEW_LOOKS, i64 MOST_LOOKS
+  %limit64 = call i64 @llvm.smin.i64(i64 %looks, i64 %most_looks)
   %limit = trunc i64 %limit64 to i32
   store atomic i32 %limit, ptr @hold monotonic, align 4
   %epoch32 = trunc i64 %next to i32
@@ -580,6 +582,7 @@ def text() -> str:
         "STACK": STACK, "RELEASE": RELEASE, "HOT": HOT, "COLD": COLD, "PARTS": PARTS, "LEAST": LEAST,
         "SOON": SOON, "PATIENCE": PATIENCE, "OFTEN": OFTEN, "CONTROL": ~63, "ALONE": _ALONE,
         "NAP": _NAP, "BRIEFLY": BRIEFLY, "HOLD": HOLD, "MOST_LOOKS": MOST_LOOKS,
+        "FEW_LOOKS": FEW_LOOKS,
     }  # fmt: skip
     whole = "".join((_DECLARATIONS, _PART, _PICK, _OWN, _PAUSE, _HELPER, _GROW, _SHARED, _SHARE))
     whole = re.sub(r",\n +", ", ", whole)

@@ -13,12 +13,16 @@ from runtime.execute.native.accesses import put_at
 from runtime.execute.native.arrays import create
 from runtime.execute.native.calls import by_name
 from runtime.execute.native.elementwise import as_lazy, is_array
+from runtime.execute.native.emit import Emitter
 from runtime.execute.native.kinds import Unlowered
-from runtime.execute.native.lines import begin, counted, line, width
+from runtime.execute.native.lines import about, begin, counted, duration, line, width
 from runtime.execute.native.makers import Handler
 from runtime.execute.native.reductions import as_line, constant, typed
+from runtime.execute.native.shares import share
 from runtime.execute.native.state import State
 from runtime.execute.native.values import Arr, Lazy, Num, Val, one
+
+ADDED = 0.7  # nanoseconds for one number after the other
 
 
 def running(name: str, step: np.ufunc) -> Handler:
@@ -51,11 +55,9 @@ def _along(state: State, step: np.ufunc, x: Lazy, axis: int) -> Arr:
     assert lowered is not None
     add = lowered
     out = create(state, x.dims, x.kind.dtype, False)
-    for part in x.parts:
-        part.reserve(state)
     begin(e)
     watching, e.watch = e.watch, False  # what is stored is computed: no flag is lost
-    cell = e.slot(x.kind.llvm)
+    cell = ""
 
     def run(indices: list[str], first: bool) -> None:
         """The axes after those of `indices`; first: it is the first place along the axis."""
@@ -63,10 +65,7 @@ def _along(state: State, step: np.ufunc, x: Lazy, axis: int) -> Arr:
         if k < last and k != axis:
             counted(e, "0", x.dims[k], 1, lambda i: run([*indices, i], first))
         elif k < last:
-            if x.dims[k] == "0":
-                raise Unlowered("a running sum of no elements")
-            if not x.dims[k].isdigit():
-                e.bail_if(e.op(f"icmp eq i64 {x.dims[k]}, 0"))
+            _some(e, x.dims[k])
             run([*indices, "0"], True)
             counted(e, "1", x.dims[k], 1, lambda i: run([*indices, i], False))
         elif axis == last:
@@ -94,10 +93,32 @@ def _along(state: State, step: np.ufunc, x: Lazy, axis: int) -> Arr:
 
         line(state, x, outer, x.dims[-1], put, width(x))
 
-    run([], True)
+    def some(first: str, stop: str) -> None:
+        nonlocal cell
+        for part in x.parts:
+            part.reserve(state)
+        cell = e.slot(x.kind.llvm)
+        if axis == last > 0:
+            counted(e, first, stop, 1, lambda i: run([i], True))
+        else:
+            run([], True)
+
+    if axis == last > 0:
+        each = duration(x, x.kind.dtype) + ADDED * about(x.dims[-1:])
+        share(state, "0", x.dims[0], some, cost=about(x.dims[1:-1]) * each)
+    else:
+        some("", "")
     e.watch = watching
     e.version += 1
     return out
+
+
+def _some(e: Emitter, size: str) -> None:
+    """Leave to the plan where an axis has no places."""
+    if size == "0":
+        raise Unlowered("a running sum of no elements")
+    if not size.isdigit():
+        e.bail_if(e.op(f"icmp eq i64 {size}, 0"))
 
 
 def _neutral(step: np.ufunc, x: Lazy) -> str:

@@ -203,6 +203,11 @@ def test_reductions_across_rows(shape: tuple[int, ...], name: str) -> None:
     same(lambda x: function(np.arctan(x), axis=0), numbers(*shape), jobs=shape != (700, 3))
 
 
+def test_running_sums_of_rows() -> None:
+    same(lambda x: (np.cumsum(x * 2, axis=-1), np.cumprod(x, axis=1)), numbers(70, 300), jobs=2)
+    same(lambda x: np.cumsum(x - x.mean(-1, keepdims=True), axis=-1), numbers(9, 4, 70), jobs=2)
+
+
 def test_softmax_of_a_line() -> None:
     same(lambda x: (x - x.max()) / np.sum((x - x.max()) ** 2), numbers(70_001))
 
