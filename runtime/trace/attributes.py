@@ -64,7 +64,7 @@ def get_attr(trace: Trace, x: Traced, name: str) -> Any:
             why="what is written to it changes the object behind the trace's back",
         )
     if name == "__kwdefaults__":
-        _untraceable_part(trace, name)  # a dict that may be written to
+        _untraceable_part(trace, x, name)  # a dict that may be written to
     cls, example = known_class(x), x._facts.example
     guard_special(trace, cls, "__getattribute__", "__getattr__")
     entry = trace.heap.get(x._facts.identity, "attr", name)
