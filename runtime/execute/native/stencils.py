@@ -364,7 +364,7 @@ def _whole(e: Emitter, size: str, lanes: int) -> str:
 
 def often_read(value: Lazy, target: Arr, lanes: int) -> Arr | None:
     """A leaf whose array is read at several columns, where all lines of that begin alike in memory."""
-    size = value.dims[-1]
+    size = value.dims[-1] if value.dims else "1"
     if not size.isdigit() or int(size) < LONG or value.turns or value.parts:
         return None
     found: dict[object, list[Arr]] = {}
