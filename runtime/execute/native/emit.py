@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -108,7 +109,8 @@ class Emitter:
     likely: of sizes that are not known, what they are but for unusual cases.
     pending: whether a check has failed that need not be acted on at once.  at_once: whether all are, which
     is quicker where the processor does one thing after the other.  says: what conditions stand for (see
-    `narrowing`).  exact, most: of integers, another one and what to add for the same, and for no less.
+    `narrowing`).  ands: conditions that are several at once.
+    exact, most: of integers, another one and what to add for the same, and for no less.
     version: changes when memory does.
     gang: the lanes that all that is written goes through, where it is written for many numbers at a time;
     `when` and `pending` are then of each lane.
@@ -130,6 +132,7 @@ class Emitter:
         self.pending = FALSE
         self.at_once = False
         self.says: dict[str, tuple[Any, ...]] = {}
+        self.ands: dict[str, dict[str, None]] = {}
         self.exact: dict[str, tuple[str, int]] = {}
         self.most: dict[str, tuple[str, int]] = {}
         self.outside = False
@@ -269,7 +272,11 @@ class Emitter:
             return FALSE
         if a == TRUE or a == b:
             return b
-        return a if b == TRUE else self.op(f"and i1 {a}, {b}")
+        if b == TRUE:
+            return a
+        made = self.op(f"and i1 {a}, {b}")
+        self.ands[made] = self.ands.get(a, {a: None}) | self.ands.get(b, {b: None})
+        return made
 
     def either(self, a: str, b: str) -> str:
         """`a or b`."""
@@ -277,7 +284,13 @@ class Emitter:
             return TRUE
         if a == FALSE or a == b:
             return b
-        return a if b == FALSE else self.op(f"or i1 {a}, {b}")
+        if b == FALSE:
+            return a
+        first, second = (self.ands.get(x, {x: None}) for x in (a, b))
+        only, other = [x for x in first if x not in second], [x for x in second if x not in first]
+        if len(only) == len(other) == 1 and self.says.get(other[0]) == ("not", only[0], None):
+            return functools.reduce(self.both, [x for x in first if x in second], TRUE)
+        return self.op(f"or i1 {a}, {b}")
 
     def negated(self, a: str) -> str:
         """`not a`."""

@@ -10,6 +10,7 @@ Module variables: `@enabled` (0: every call goes to `@autograph_on_miss`), `@cal
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 
@@ -33,6 +34,8 @@ declare i32 @PyTuple_SetItem(ptr, i64, ptr)
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
 declare ptr @PyThreadState_Get()
 declare ptr @autograph_PyArray_NewCopy(ptr, i32)
+declare ptr @autograph_PyArray_Empty(i32, ptr, ptr, i32)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare i32 @autograph_PyArray_CopyInto(ptr, ptr)
 declare ptr @autograph_PyArray_Scalar(ptr, ptr, ptr)
 declare void @llvm.x86.sse.stmxcsr(ptr)
@@ -143,7 +146,7 @@ class _Entry:
         large = self.large([(objects[k], kernel.params[k]) for k in put_back])
         self.pass_over(large)
         begin = self.clock(large)
-        saved = self.save([objects[k] for k in put_back])
+        saved = self.save([(objects[k], kernel.params[k]) for k in put_back])
         middle = self.clock(large)
         if kernel.watch:
             self.clear_flags(*control[:2])
@@ -266,12 +269,24 @@ class _Entry:
         return self.symbol(f"autograph_type_{name}")
 
     # ------------------------------------------------------------------ copies and flags
-    def save(self, originals: list[str]) -> list[tuple[str, str]]:
+    def save(self, originals: list[tuple[str, Val]]) -> list[tuple[str, str]]:
         """Copies of the arrays that will be written."""
         e = self.e
         saved: list[tuple[str, str]] = []
-        for original in originals:
-            copy = e.effect(f"call ptr @autograph_PyArray_NewCopy(ptr {original}, i32 0)")
+        for original, x in originals:
+            assert isinstance(x, Arr)
+            again = self.in_order and _many(x)
+            if again:  # in memory that was used before, where there is some
+                descr, sizes = (
+                    self.symbol(f"autograph_descr_{x.dtype.num}"),
+                    self.field(original, abi.SIZES_AT, "ptr"),
+                )
+                e.line(f"call void @Py_IncRef(ptr {descr})")
+                copy = e.effect(
+                    f"call ptr @autograph_PyArray_Empty(i32 {len(x.dims)}, ptr {sizes}, ptr {descr}, i32 0)"
+                )
+            else:
+                copy = e.effect(f"call ptr @autograph_PyArray_NewCopy(ptr {original}, i32 0)")
             made, failed = e.block("saved"), e.block("unsaved")
             e.branch(e.effect(f"icmp ne ptr {copy}, null"), made, failed)
             e.start(failed)
@@ -279,18 +294,29 @@ class _Entry:
                 e.line(f"call void @Py_DecRef(ptr {earlier})")
             e.jump(self.bail)
             e.start(made)
+            if again:
+                to, source = (
+                    e.effect(f"load ptr, ptr {e.op(f'getelementptr i8, ptr {o}, i64 {abi.DATA_AT}')}")
+                    for o in (copy, original)
+                )
+                size = self.bytes(original, x)
+                e.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {source}, i64 {size}, i1 false)")
             saved.append((original, copy))
         return saved
+
+    def bytes(self, obj: str, x: Arr) -> str:
+        """How many bytes the elements of an array take."""
+        sizes, count = self.field(obj, abi.SIZES_AT, "ptr"), str(x.dtype.itemsize)
+        for axis, n in enumerate(x.dims):
+            count = times(self.e, count, n if n.isdigit() else self.field(sizes, 8 * axis, "i64"))
+        return count
 
     def large(self, arrays: list[tuple[str, Val]]) -> str:
         """Whether so much is copied that this may be what a call takes most of its time for."""
         e, total = self.e, "0"
         for obj, x in arrays:
             assert isinstance(x, Arr)
-            sizes, count = self.field(obj, abi.SIZES_AT, "ptr"), str(x.dtype.itemsize)
-            for axis, n in enumerate(x.dims):
-                count = times(e, count, n if n.isdigit() else self.field(sizes, 8 * axis, "i64"))
-            total = plus(e, total, count)
+            total = plus(e, total, self.bytes(obj, x))
         if total.isdigit():
             return TRUE if int(total) > LARGE else FALSE
         return e.op(f"icmp ugt i64 {total}, {LARGE}")
@@ -491,10 +517,18 @@ class _Entry:
         return phi.name
 
 
+def _many(x: Val) -> bool:
+    """Whether an array may have so many elements that memory for them is worth keeping."""
+    return isinstance(x, Arr) and (
+        not all(n.isdigit() for n in x.dims) or math.prod(map(int, x.dims)) >= recycled.MANY
+    )
+
+
 def symbols(kernel: Kernel) -> dict[str, int]:
     """The addresses that the module refers to, but for the three callables around it."""
     objects = {name: id(value) for name, value in kernel.objects.items()}
     makes = any(f"@autograph_PyArray_{how}" in kernel.text for how in ("Empty", "Zeros"))
+    makes = makes or any(_many(kernel.params[k]) for k in kernel.written)
     return abi.symbols() | (recycled.symbols() if makes else {}) | kernel.addresses | objects
 
 

@@ -16,6 +16,8 @@ import dataclasses
 import re
 
 from runtime.execute.native.emit import Block, Emitter, Phi, needed
+from runtime.execute.native.flattened import flattened
+from runtime.execute.native.growth import NAMES, OVERFLOW, PART, Growing
 from runtime.execute.native.host import vector_bytes
 from runtime.pattern import pattern
 
@@ -31,19 +33,18 @@ _CAST = pattern(r"(sitofp|uitofp|fpext|fptrunc|sext|zext|trunc) (\w+) (\S+) to (
 _SELECT = pattern(r"select i1 (\S+), (\w+) (\S+), (\w+) (\S+)$")
 _FNEG = pattern(r"(fneg) (\w+) (\S+)$")
 _CALL = pattern(r"call (\w+) @llvm\.(fabs|sqrt|floor|ceil|trunc|roundeven|rint|copysign)\.\w+\((.*)\)$")
-_OVERFLOW = pattern(r"call \{ \w+, i1 \} @llvm\.([su]\w+\.with\.overflow)\.(\w+)\(\w+ (\S+), \w+ (\S+)\)$")
-_PART = pattern(r"extractvalue \{ (\w+), i1 \} (\S+), ([01])$")
 _OPAQUE = pattern(r'call (\w+) asm "", "=x,0"\(\w+ (\S+)\)$')
 _KEEP = pattern(r'call void asm sideeffect "", "x"\((\w+) ([^)]+)\) (.*)$')
 _GEP = pattern(r"getelementptr (\w+), ptr (\S+), i64 (\S+)$")
 _LOAD = pattern(r"load (\w+), ptr (\S+), align 1(.*)$")
 _STORE = pattern(r"store (\w+) (\S+), ptr (\S+), align 1(.*)$")
+_MASKED_LOAD = pattern(r"cload (\w+), ptr (\S+), align 1(.*) under (\S+)$")
+_MASKED_STORE = pattern(r"cstore (\w+) (\S+), ptr (\S+), align 1(.*) under (\S+)$")
 _TEST = pattern(r"(%\S+) = icmp ([su]lt) i64 (%\S+), (\S+)$")
 
 
-_NAMES = pattern(r"%[\w.]+")
+_SHORT = {"double": "f64", "float": "f32"}
 _MOVED = pattern(r"(add|sub)(?: n[us]w)* i64 (\S+), (\S+)$")
-_GROWS = pattern(r"(%\S+) = (add|or)(?: n[us]w)* (i\w+) (\S+), (\S+)$")
 _SLOW = pattern(
     r"f(?:add|sub|mul|div|ptrunc)\b|call|frem|udiv|sdiv|urem|srem"
 )  # not done where it may not count
@@ -72,10 +73,13 @@ def vectorize(e: Emitter, blocks: list[Block], head: Block) -> bool:
 
     blocks: all of the loop, `head` first, whose first phi is the counter.
     """
-    if len(blocks) != 2 or len(blocks[1].lines) > MAX_LINES or len(head.lines) != 2:
+    if len(head.lines) != 2 or sum(len(b.lines) for b in blocks) > MAX_LINES:
+        return False
+    body = blocks[1] if len(blocks) == 2 else flattened(e, blocks[1:], head)
+    if body is None:
         return False
     try:
-        loop = _Loop(e, blocks[1], head)
+        loop = _Loop(e, body, head)
         loop.trip()
     except _Cannot:
         return False
@@ -107,10 +111,15 @@ class _Loop:
         self.addresses: dict[str, tuple[str, str, str, str, str]] = {}
         self.lanes = vector_bytes() // max([2, *(SIZES[t] for t in self.types())])
         self.now, self.phis = e.name(), list[tuple[Phi, Phi, str]]()
+        self.again = not any(x.startswith(("store ", "cstore ")) for x in self.text)
+        self.products: dict[str, str] = {}
+        self.factors: list[Phi] = []  # the bits that factors take
+        self.sizes: list[tuple[Phi, str, Phi]] = []  # of these sums, the bits that what is added takes
 
     def types(self) -> list[str]:
         """The types of what is read, written, carried, or computed as floats."""
-        found = [m[1] for m in (_LOAD.search(x) or _STORE.match(x) for x in self.text) if m and m[1] in SIZES]
+        places = (_LOAD.search(x) or _STORE.search(x) for x in self.text)
+        found = [m[1] for m in places if m and m[1] in SIZES]
         found += [p.llvm for p in self.head.phis[1:] if p.name not in self.uniform and p.llvm in SIZES]
         return [*found, *(t for t in ("double", "float") for x in self.text if re.search(rf"\b{t}\b", x))]
 
@@ -137,21 +146,27 @@ class _Loop:
         """An operand for all lanes."""
         if x in self.wide:
             return self.wide[x][0]
-        kind = f"<{self.lanes} x {llvm}>"
         if not x.startswith("%"):
             return f"splat ({llvm} {x})"
         if not (self.shared(x) or x in self.lane or x == self.counter):
             raise _Cannot
         held = self.scalar(x) if self.shared(x) else self.now if x == self.counter else self.lane[x][0]
-        one = self.make(self.lines, f"insertelement {kind} poison, {llvm} {held}, i32 0")
-        all_ = self.make(
-            self.lines, f"shufflevector {kind} {one}, {kind} poison, <{self.lanes} x i32> zeroinitializer"
-        )
+        kind, all_ = f"<{self.lanes} x {llvm}>", self.spread(self.lines, held, llvm)
         if not self.shared(x):
             steps = ", ".join(f"{llvm} {k}" for k in range(self.lanes))
             all_ = self.make(self.lines, f"add {kind} {all_}, <{steps}>")
         self.wide[x] = all_, llvm
         return all_
+
+    def spread(self, lines: list[str], x: str, llvm: str) -> str:
+        """One value in all lanes."""
+        kind = f"<{self.lanes} x {llvm}>"
+        if not x.startswith("%"):
+            return f"splat ({llvm} {x})"
+        one = self.make(lines, f"insertelement {kind} poison, {llvm} {x}, i32 0")
+        return self.make(
+            lines, f"shufflevector {kind} {one}, {kind} poison, <{self.lanes} x i32> zeroinitializer"
+        )
 
     def put(self, name: str, llvm: str, text: str) -> None:
         """The value of a line, for all lanes."""
@@ -169,6 +184,9 @@ class _Loop:
                 f"store <{self.lanes} x {m[1]}> {self.vector(m[2], m[1])}, ptr {at}, align 1{m[4]}"
             )
             return
+        if (m := _MASKED_STORE.match(text)) is not None:
+            self.masked_store(number, *m.groups())
+            return
         if (m := _KEEP.match(text)) is not None:
             place = "v" if vector_bytes() == 64 else "x"
             kind, value = f"<{self.lanes} x {m[1]}>", self.vector(m[2], m[1])
@@ -181,13 +199,15 @@ class _Loop:
             self.address(name, m[1], m[2], m[3])
         elif (m := _LOAD.match(what)) is not None:
             self.load(number, name, m[1], m[2], m[3])
+        elif (m := _MASKED_LOAD.match(what)) is not None:
+            self.masked_load(number, name, *m.groups())
         elif not self.simple(name, what):
             self.operation(name, what)
 
     def simple(self, name: str, what: str) -> bool:
         """A line whose result all trips share, or that is a distance from the counter."""
-        operands = _NAMES.findall(what)
-        plain = _NAMES.sub(lambda m: self.scalar(m[0]), what)
+        operands = NAMES.findall(what)
+        plain = NAMES.sub(lambda m: self.scalar(m[0]), what)
         if all(map(self.outer, operands)) and not _SLOW.match(what):
             self.uniform[name] = self.make(self.before, plain)
             return True
@@ -237,12 +257,19 @@ class _Loop:
             self.put(
                 name, m[1], f"call {kind} @llvm.{m[2]}.{short}({', '.join(f'{kind} {x}' for x in given)})"
             )
-        elif (m := _OVERFLOW.match(what)) is not None:
+        elif (m := OVERFLOW.match(what)) is not None and self.again and m[1][1:4] == "mul" and m[2] == "i64":
+            self.product(name, m[1][0], *(self.vector(x, "i64") for x in (m[3], m[4])))
+        elif (m := OVERFLOW.match(what)) is not None:
             kind, pair = f"<{n} x {m[2]}>", f"{{ <{n} x {m[2]}>, <{n} x i1> }}"
             self.e.declare(f"declare {pair} @llvm.{m[1]}.v{n}{m[2]}({kind}, {kind})")
             given = [self.vector(x, m[2]) for x in (m[3], m[4])]
             self.put(name, pair, f"call {pair} @llvm.{m[1]}.v{n}{m[2]}({kind} {given[0]}, {kind} {given[1]})")
-        elif (m := _PART.match(what)) is not None and m[2] in self.wide:
+        elif (m := PART.match(what)) is not None and m[2] in self.products:
+            if m[3] == "0":
+                self.wide[name] = self.products[m[2]], "i64"
+            else:
+                self.uniform[name] = "false"
+        elif (m := PART.match(what)) is not None and m[2] in self.wide:
             self.put(
                 name,
                 "i1" if m[3] == "1" else m[1],
@@ -250,6 +277,15 @@ class _Loop:
             )
         else:
             raise _Cannot
+
+    def product(self, name: str, sign: str, x: str, y: str) -> None:
+        """A product that fits, since its factors take half the bits, or all trips are made again."""
+        kind, phi = f"<{self.lanes} x i64>", Phi(self.e.name(), f"<{self.lanes} x i64>")
+        both = [self.size(x, "i64", sign), self.size(y, "i64", sign)]
+        seen = self.make(self.lines, f"or {kind} {both[0]}, {both[1]}")
+        phi.ways = [("zeroinitializer", ""), (self.make(self.lines, f"or {kind} {phi.name}, {seen}"), "")]
+        self.factors.append(phi)
+        self.products[name] = self.make(self.lines, f"mul {kind} {x}, {y}")
 
     # ------------------------------------------------------------------ memory
     def address(self, name: str, llvm: str, base: str, index: str) -> None:
@@ -280,6 +316,33 @@ class _Loop:
             self.put(name, llvm, f"load <{self.lanes} x {llvm}>, ptr {self.addresses[at][3]}, align 1{tags}")
         else:
             self.fixed[name] = self.make(self.lines, f"load {llvm}, ptr {self.scalar(at)}, align 1{tags}")
+
+    def masked_load(self, number: int, name: str, llvm: str, at: str, tags: str, mask: str) -> None:
+        """A read of neighbours where a condition holds."""
+        self.maskable(llvm, at)
+        self.access(number, False, llvm, at, tags)
+        kind, lanes = f"<{self.lanes} x {llvm}>", f"<{self.lanes} x i1>"
+        function = f"llvm.masked.load.v{self.lanes}{_SHORT.get(llvm, llvm)}.p0"
+        self.e.declare(f"declare {kind} @{function}(ptr, i32, {lanes}, {kind})")
+        given = (
+            f"ptr {self.addresses[at][3]}, i32 1, {lanes} {self.vector(mask, 'i1')}, {kind} zeroinitializer"
+        )
+        self.put(name, llvm, f"call {kind} @{function}({given}){tags}")
+
+    def masked_store(self, number: int, llvm: str, value: str, at: str, tags: str, mask: str) -> None:
+        """A write where a condition holds."""
+        self.maskable(llvm, at)
+        self.access(number, True, llvm, at, tags)
+        kind, lanes = f"<{self.lanes} x {llvm}>", f"<{self.lanes} x i1>"
+        function = f"llvm.masked.store.v{self.lanes}{_SHORT.get(llvm, llvm)}.p0"
+        self.e.declare(f"declare void @{function}({kind}, ptr, i32, {lanes})")
+        given = f"{kind} {self.vector(value, llvm)}, ptr {self.addresses[at][3]}, i32 1"
+        self.lines.append(f"call void @{function}({given}, {lanes} {self.vector(mask, 'i1')}){tags}")
+
+    def maskable(self, llvm: str, at: str) -> None:
+        """Only what processors have instructions for."""
+        if at not in self.addresses or (SIZES.get(llvm, 0) < 4 and vector_bytes() < 64):
+            raise _Cannot
 
     def access(self, number: int, write: bool, llvm: str, at: str, tags: str) -> None:
         """Note what is read or written."""
@@ -324,12 +387,15 @@ class _Loop:
     def trip(self) -> None:
         """Write what a trip does, for all lanes."""
         totals = [p for p in self.head.phis[1:] if p.name not in self.uniform and self.used(p.name)]
+        growing = Growing(self.text, self.e.name)
         for p in totals:
-            op = self.operator(p)
-            phi = Phi(self.e.name(), f"<{self.lanes} x {p.llvm}>")
+            op = growing.operator(p.name, self.after[p.name])
+            if not op:
+                raise _Cannot
+            phi = Phi(self.e.name(), f"<{self.lanes} x {p.llvm}>", [(self.start(p, op), "")])
             self.phis.append((p, phi, op))
             self.wide[p.name] = phi.name, p.llvm
-        if not totals and not any(x.startswith("store ") for x in self.text):
+        if not totals and self.again:
             raise _Cannot
         for number, text in enumerate(self.text):
             self.line(number, text)
@@ -338,29 +404,67 @@ class _Loop:
             if p not in totals and not (self.outer(x) or x == self.counter or x in self.lane):
                 raise _Cannot
         self.checks = self.meetings()
+        if growing.bounded and not self.again:
+            raise _Cannot  # where a sum may be too large, all trips are made again
+        for name, sign, x in growing.bounded:
+            p = next(p for p in totals if p.name == name)
+            self.bound(p, sign, self.vector(x, p.llvm))
+
+    def bound(self, p: Phi, sign: str, x: str) -> None:
+        """Keep which bits numbers take that are added up."""
+        kind, phi = f"<{self.lanes} x {p.llvm}>", Phi(self.e.name(), f"<{self.lanes} x {p.llvm}>")
+        x = self.size(x, p.llvm, sign)
+        self.sizes.append((p, sign, phi))
+        phi.ways = [("zeroinitializer", ""), (self.make(self.lines, f"or {kind} {phi.name}, {x}"), "")]
+
+    def size(self, x: str, llvm: str, sign: str) -> str:
+        """The bits that numbers take, without those that only say that one is negative."""
+        if sign == "u":
+            return x
+        kind = f"<{self.lanes} x {llvm}>"
+        top = self.make(self.lines, f"ashr {kind} {x}, splat ({llvm} {8 * SIZES[llvm] - 1})")
+        return self.make(self.lines, f"xor {kind} {x}, {top}")
+
+    def fits(self, lines: list[str], p: Phi, sign: str, phi: Phi, count: str) -> str:
+        """Whether a sum fits, however large the numbers are that take these bits, and in whatever order."""
+        e, bits = self.e, 8 * SIZES[p.llvm]
+        most = self.whole(lines, "or", p.llvm, phi.ways[1][0])
+        first = p.ways[0][0]
+        if bits < 64:
+            most = self.make(lines, f"zext {p.llvm} {most} to i64")
+            first = self.make(lines, f"{'sext' if sign == 's' else 'zext'} {p.llvm} {first} to i64")
+        e.declare("declare { i64, i1 } @llvm.umul.with.overflow.i64(i64, i64)")
+        most = self.make(lines, f"add i64 {most}, 1")
+        both = self.make(lines, f"call {{ i64, i1 }} @llvm.umul.with.overflow.i64(i64 {most}, i64 {count})")
+        all_, over = (self.make(lines, f"extractvalue {{ i64, i1 }} {both}, {k}") for k in (0, 1))
+        half = 1 << (bits - 2 if sign == "s" else bits - 1)
+        terms = sum(q is p for q, _, _ in self.sizes)  # of a trip
+        if sign == "s":
+            first = self.make(lines, f"add i64 {first}, {half}")
+        good = self.make(lines, f"icmp ne i64 {most}, 0")
+        for test in (
+            f"icmp ule i64 {all_}, {half // terms}",
+            f"icmp ult i64 {first}, {half * (2 if sign == 's' else 1)}",
+        ):
+            good = self.make(lines, f"and i1 {good}, {self.make(lines, test)}")
+        return self.make(lines, f"and i1 {good}, {self.make(lines, f'xor i1 {over}, true')}")
 
     def used(self, name: str) -> bool:
         """Whether a value is read in a trip."""
-        return any(name in _NAMES.findall(x) for x in self.text)
+        return any(name in NAMES.findall(x) for x in self.text)
 
-    def operator(self, p: Phi) -> str:
-        """The operator by which a carried number grows; its lines are told to wrap."""
-        at, op = p.name, ""
-        while at != self.after[p.name]:
-            users = [k for k, x in enumerate(self.text) if at in _NAMES.findall(x.partition(" = ")[2])]
-            m = _GROWS.match(self.text[users[0]]) if len(users) == 1 else None
-            if m is None or op not in ("", m[2]) or m[4] == m[5]:
-                raise _Cannot
-            op = m[2]
-            self.text[users[0]] = f"{m[1]} = {op} {m[3]} {m[4]}, {m[5]}"
-            at = m[1]
-        if at == p.name or self.used_after(at):
-            raise _Cannot
-        return op
+    def start(self, p: Phi, op: str) -> str:
+        """What each lane of a carried number begins with."""
+        if op.endswith(("max", "min")):
+            return self.spread(self.before, p.ways[0][0], p.llvm)
+        return f"splat ({p.llvm} {'true' if p.llvm == 'i1' else -1})" if op == "and" else "zeroinitializer"
 
-    def used_after(self, name: str) -> bool:
-        """Whether a value is read but for being carried."""
-        return any(name in _NAMES.findall(x.partition(" = ")[2] or x) for x in self.text)
+    def whole(self, lines: list[str], op: str, llvm: str, made: str) -> str:
+        """One number of all lanes."""
+        kind = f"<{self.lanes} x {llvm}>"
+        name = f"llvm.vector.reduce.{op}.v{self.lanes}{_SHORT.get(llvm, llvm)}"
+        self.e.declare(f"declare {llvm} @{name}({kind})")
+        return self.make(lines, f"call {llvm} @{name}({kind} {made})")
 
     def place(self) -> None:
         """Put the blocks before the loop."""
@@ -383,25 +487,48 @@ class _Loop:
         trips.phis = [Phi(self.now, "i64", [(self.first, ready.label), (following, trips.label)])]
         for p in self.head.phis:
             p.ways[0] = p.ways[0][0], ready.label
-        self.head.phis[0].ways.append((end, done.label))
+        tests = []
+        for p, sign, phi in self.sizes:
+            phi.ways = [(way[0], b.label) for way, b in zip(phi.ways, (ready, trips), strict=True)]
+            trips.phis.append(phi)
+            tests.append(self.fits(done.lines, p, sign, phi, count))
+        for phi in self.factors:
+            phi.ways = [(way[0], b.label) for way, b in zip(phi.ways, (ready, trips), strict=True)]
+            trips.phis.append(phi)
+            most = self.whole(done.lines, "or", "i64", phi.ways[1][0])
+            tests.append(self.make(done.lines, f"icmp ult i64 {most}, {1 << 31}"))
+        for p, _, op in self.phis:
+            if op in ("fmax", "fmin"):  # of zeros the first counts
+                x = self.whole(done.lines, op, p.llvm, self.wide[self.after[p.name]][0])
+                tests.append(self.make(done.lines, f"fcmp one {p.llvm} {x}, 0.0"))
+        good = tests[0] if tests else ""
+        for test in tests[1:]:
+            good = self.make(done.lines, f"and i1 {good}, {test}")
+
+        def reached(llvm: str, x: str, first: str) -> str:
+            """What a value is after these trips, where they count."""
+            if not good:
+                return x
+            return self.make(done.lines, f"select i1 {good}, {llvm} {x}, {llvm} {first}")
+
+        self.head.phis[0].ways.append((reached("i64", end, self.first), done.label))
         totals = {p.name: (phi, op) for p, phi, op in self.phis}
         for p in self.head.phis[1:]:
             x, llvm = self.after[p.name], p.llvm
             if p.name in totals:
                 phi, op = totals[p.name]
                 made = self.wide[x][0]
-                phi.ways = [("zeroinitializer", ready.label), (made, trips.label)]
+                phi.ways = [(phi.ways[0][0], ready.label), (made, trips.label)]
                 trips.phis.append(phi)
-                name = f"llvm.vector.reduce.{op}.v{n}{llvm}"
-                e.declare(f"declare {llvm} @{name}({phi.llvm})")
-                whole = self.make(done.lines, f"call {llvm} @{name}({phi.llvm} {made})")
-                x = self.make(done.lines, f"{op} {llvm} {p.ways[0][0]}, {whole}")
+                x = self.whole(done.lines, op, llvm, made)
+                if not op.endswith(("max", "min")):
+                    x = self.make(done.lines, f"{op} {llvm} {p.ways[0][0]}, {x}")
             elif x == self.counter or x in self.lane:
                 apart = "0" if x == self.counter else self.lane[x][1]
                 x = self.make(done.lines, f"add i64 {self.make(done.lines, f'add i64 {end}, -1')}, {apart}")
             else:
                 x = self.scalar(x)
-            p.ways.append((x, done.label))
+            p.ways.append((reached(llvm, x, p.ways[0][0]), done.label))
         done.lines.append(f"br label %{self.head.label}")
         at = e.blocks.index(self.head)
         e.blocks[at:at] = [ready, trips, done]
@@ -425,6 +552,6 @@ def _live(lines: list[str], needed: list[str]) -> list[str]:
     for line in reversed(lines):
         m = _LINE.match(line)
         if m is None or m[1] in wanted:
-            wanted.update(_NAMES.findall(m[2] if m else line))
+            wanted.update(NAMES.findall(m[2] if m else line))
             kept.append(line)
     return kept[::-1]

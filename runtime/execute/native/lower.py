@@ -311,9 +311,9 @@ class _Lowering:
         e.memo = before
         e.start(out)
         e.pending = waiting.name
-        if all(text == FALSE for text, _ in waiting.ways):
+        if all(text == pending for text, _ in waiting.ways):  # no check was put off on the way
             out.phis.remove(waiting)
-            e.pending = FALSE
+            e.pending = pending
         met = _filled(shapes, phis)
         if len(ends) == 2:
             for x, yes, no in zip(met, ends[0][0], ends[1][0], strict=True):

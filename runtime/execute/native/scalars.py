@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from runtime.execute.native import complexes, narrowing, ranges
-from runtime.execute.native.emit import TRUE, Emitter
+from runtime.execute.native.emit import FALSE, TRUE, Emitter
 from runtime.execute.native.floats import cast, float_op, float_power, int_power, to_float
 from runtime.execute.native.integers import checked, compare_ints, floor_div, floor_mod, shift
 from runtime.execute.native.kinds import (
@@ -44,12 +44,14 @@ def apply(e: Emitter, numbers: tuple[Num, ...], f: Callable[..., Num]) -> Num:
     """`f` on numbers of one kind each, for every combination of what the numbers may be."""
     for k, x in enumerate(numbers):
         if len(x.members) == 2:
-            first, second = (view(e, x, m) for m in x.members)
-            with e.under(x.tag):
-                yes = apply(e, (*numbers[:k], first, *numbers[k + 1 :]), f)
-            with e.under(e.negated(x.tag)):
-                no = apply(e, (*numbers[:k], second, *numbers[k + 1 :]), f)
-            return choose(e, x.tag, yes, no)
+            made, checks, before = [], [], e.pending
+            for member, holds in zip(x.members, (x.tag, e.negated(x.tag)), strict=True):
+                e.pending = FALSE
+                with e.under(holds):
+                    made.append(apply(e, (*numbers[:k], view(e, x, member), *numbers[k + 1 :]), f))
+                checks.append(e.pending)
+            e.pending = e.either(before, e.either(*checks))
+            return choose(e, x.tag, *made)
     return f(e, *numbers)
 
 

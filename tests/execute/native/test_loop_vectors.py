@@ -96,10 +96,60 @@ def nested(x, y):  # type: ignore[no-untyped-def]
     return y
 
 
+def positive(x, y):  # type: ignore[no-untyped-def]
+    for i in range(len(x)):
+        if x[i] > y[i]:
+            y[i] = x[i] * 2 + y[i]
+    return y
+
+
+def three_ways(x, y):  # type: ignore[no-untyped-def]
+    big = np.zeros(len(x), dtype=np.int64)
+    for i in range(1, len(x)):
+        if x[i] < 0:
+            y[i] = -x[i]
+            if x[i - 1] < y[i]:
+                big[i] = i
+        elif i > 3:
+            y[i - 1] = x[i]
+            y[i] = 1 / x[i] if x[i] != 0 else 2
+        else:
+            big[i - 1] = 7
+    return y, big
+
+
+def guarded(x, y):  # type: ignore[no-untyped-def]
+    for i in range(len(x)):
+        if i + 2 < len(x):
+            y[i] = x[i + 2]
+    return y
+
+
+def neighbours(x, y):  # type: ignore[no-untyped-def]
+    for i in range(1, len(x)):
+        if x[i] < x[i - 1]:
+            x[i - 1] = y[i]
+    return x
+
+
+def totals(x, y):  # type: ignore[no-untyped-def]
+    all_, some, apart, count = 0, 0, 5, 0
+    for i in range(len(x)):
+        all_ += x[i]
+        if x[i] > y[i]:
+            some = some + y[i]
+            count += 1
+        elif x[i] < -3:
+            count += i
+        apart -= 3 * i
+    return all_, some, apart, count
+
+
 PROGRAMS: list[Callable[..., Any]] = [
     combine, blur, ahead, behind, twice, row, signs, counted, last, backwards, nested,
+    positive, three_ways, guarded, neighbours, totals,
 ]  # fmt: skip
-SEVERAL = (combine, blur, ahead, twice, signs, nested)
+SEVERAL = (combine, blur, ahead, twice, signs, nested, positive)
 SIZES = (0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 40, 64, 70)
 
 
@@ -115,7 +165,7 @@ def placed(n: int, dtype: str, how: int, seed: int) -> tuple[Any, Any]:
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 def test_wherever_arrays_lie(program: Any, dtype: str) -> None:
-    if dtype[0] == "i" and program is blur:
+    if dtype[0] == "i" and program in (blur, three_ways):
         dtype = "f8"
     calls = [placed(n, dtype, how, n) for n in SIZES for how in (99, 0, 1, -1, 2, 8, -8, 17)]
     with np.errstate(all="ignore"):
@@ -130,7 +180,9 @@ def test_several_trips_at_once(program: Any) -> None:
 
 
 @pytest.mark.parametrize("at", [0, 5, 8, 31, 36, 39])
-@pytest.mark.parametrize("program", [combine, blur, ahead, nested], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "program", [combine, blur, ahead, nested, positive, three_ways], ids=lambda f: f.__name__
+)
 def test_what_one_trip_flags(program: Any, at: int) -> None:
     """A warning, or an error, wherever the number is that causes it."""
     calls = [placed(40, "f8", 99, 1)]
@@ -163,6 +215,49 @@ def test_integers_that_grow_too_large(at: int) -> None:
     both(product, calls)
 
 
+@pytest.mark.parametrize("dtype", ["i8", "i4", "u4", "u8", "i2"])
+def test_sums_of_integers(dtype: str) -> None:
+    """As many at once as there is room for; where one of them may not fit, in order."""
+
+    def total(x, y):  # type: ignore[no-untyped-def]
+        s = x[0]
+        for i in range(1, len(x)):
+            s += x[i]
+        return s
+
+    def chosen(x, y):  # type: ignore[no-untyped-def]
+        s = 0
+        for i in range(len(x)):
+            if y[i] > 2:
+                s += x[i]
+        return s
+
+    def of_two(x, y):  # type: ignore[no-untyped-def]
+        s = x[0]
+        for i in range(1, len(x)):
+            s += x[i]
+            s += y[i]
+        return s
+
+    info = np.iinfo(dtype)
+    calls = []
+    for k, value in enumerate((0, info.max, info.max // 2, info.max // 99, info.min, info.min // 99)):
+        x, y = (z.view(np.dtype(dtype)) % info.max for z in placed(90, dtype.replace("u", "i"), 99, k))
+        x[k * 7] = value
+        x[88 - k], y[k * 7] = (-value if info.min and value != info.min else 1), 3
+        calls.append((x, y))
+        if value == info.max:
+            x[1] = value
+    lanes = 64 // info.dtype.itemsize
+    each = np.full(lanes + 1, 2 ** (info.bits - 1 - (info.min < 0)) // lanes - 1, dtype)  # two are too many
+    both(of_two, [(each // 4, each // 4), (each, each), (each, each // 2), (each, each * 0)])
+    for program in (total, chosen):
+        with settings.override(executor="native", compile="now"):
+            concrete = ag.function(program).get_concrete_function(*calls[0])
+        assert "\nlanes" in concrete.native_ir or (program is chosen and dtype != "i8")
+        both(program, calls)
+
+
 TERMS = (
     "x[i]", "x[i + 1]", "x[i - 1]", "y[i]", "y[i + 2]", "z[i]", "z[i - 1]", "z[i + 1]", "2.0", "0.5", "i",
     "c", "x[3]", "t[i, 1]", "t[1, i]",
@@ -189,14 +284,20 @@ def written(r: random.Random) -> str:
     """A random function with a loop over elements."""
     lines = ["def f(x, y, z, t, c, n):", "    s = 0", f"    for i in range({r.choice('12')}, n - 2):"]
     for _ in range(r.randint(1, 3)):
-        lines.append(f"        {r.choice(TARGETS)} = {term(r, r.randint(1, 3))}")
+        space = " " * 8
+        while r.random() < 0.4:
+            lines.append(f"{space}{r.choice(('if', 'if', 'if not'))} {term(r, 1)} < {term(r, 0)}:")
+            space += "    "
+            if r.random() < 0.4:
+                lines += [f"{space}{r.choice(TARGETS)} = {term(r, 1)}", f"{space[4:]}else:"]
+        lines.append(f"{space}{r.choice(TARGETS)} = {term(r, r.randint(1, 3))}")
     if r.random() < 0.4:
         step = r.choice(("1", "i", "i * 3", "(2 if x[i] > 0 else 5)"))
         lines.append(f"        s {r.choice('+-|')}= {step}")
     return "\n".join([*lines, "    return x, y, z, t, s", ""])
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(48))
 def test_random_loops(seed: int) -> None:
     check_random(seed)
 

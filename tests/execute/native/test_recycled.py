@@ -56,6 +56,27 @@ def test_large_arrays_come_from_memory_that_is_taken_again(native):
     assert f(np.ones(LARGE)).ctypes.data == place
 
 
+def test_copies_of_what_is_written_lie_there_too(native):
+    """And where native code gives up half way, the array is put back from its copy."""
+
+    def grown(x):
+        for k in range(len(x)):
+            x[k] = x[k] + 1.0 / (x[k] - 7.0)
+        return x
+
+    before = np.linspace(8, 9, LARGE)
+    with settings.override(executor="native", compile="now"):
+        f = ag.function(grown)
+        f(before.copy())
+        assert recycled.kept() >= before.nbytes
+        x = before.copy()
+        x[LARGE - 5] = 7.0
+        y = x.copy()
+        with np.errstate(divide="ignore"):
+            assert f(x).tobytes() == grown(y).tobytes() and x.tobytes() == y.tobytes()
+        assert f.traces[-1].concrete.native.bails == 1
+
+
 def test_small_arrays_and_those_of_others_are_as_ever(native):
     f = native(twice)
     assert recycled.handler_name(f(np.ones(5))) == "default_allocator"
