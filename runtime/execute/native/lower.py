@@ -402,7 +402,6 @@ class _Lowering:
             return [*found[:k], over[1], *found[k:]]
 
         def trip(carry: list[Val], head: Block, out: Block) -> list[Val] | None:
-            trips, carry = carry[0], carry[1:]
             asked = self.region(test, [*carry, *args[count:]])
             inside, more = e.block("body"), self.holds(asked[0] if asked else None)
             e.flush()
@@ -411,19 +410,18 @@ class _Lowering:
             after = self.region(body, narrowing.narrowed(e, more, True, [*carry, *args[count:]]))
             if after is None:
                 return None
-            assert isinstance(trips, Num)
-            self.breathe(trips.text, pauses.spacing(node))
-            return [one(PYTHON_INT, e.op(f"add i64 {trips.text}, 1")), *after]
+            self.rest(*pauses.spent(e, pauses.spacing(node)))
+            return after
 
-        return self.loop(node, [one(PYTHON_INT, "1"), *args[:count]], trip)[1:]
+        return self.loop(node, args[:count], trip)
 
     def breathe(self, trips: str, often: int) -> None:
         """Let other threads run and signals be handled every 2 to the `often` trips."""
         self.rest(pauses.due(self.e, trips, often))
 
-    def rest(self, condition: str) -> None:
+    def rest(self, condition: str, begin: str = "") -> None:
         """The same where the condition holds."""
-        pauses.pause(self.state, condition)
+        pauses.pause(self.state, condition, begin)
         self.touch()
 
     def loop(
@@ -529,7 +527,7 @@ class _Lowering:
                 exits.append((list(carry), leave, dict(e.memo)))
             e.start(inside)
             if not short:
-                self.breathe(counter.text, spacing)
+                self.rest(*pauses.spent(e, spacing))
             item = trips.item(self.state, counter)
             after = self.region(node.regions[0], [item, *carry, *captures])
             if after is None:
@@ -542,7 +540,7 @@ class _Lowering:
                 exits.append((after, off, dict(e.memo)))
                 e.start(on)
             if not ends and pauses.long(trips.first, stop(), source) and short:
-                self.breathe(counter.text, spacing)
+                self.rest(*pauses.spent(e, spacing))
             step = e.effect(f"add {'nsw' if trips.signed else 'nuw'} i64 {counter.text}, 1")
             return [one(PYTHON_INT, step), *after]
 

@@ -43,14 +43,28 @@ def due(e: Emitter, trips: str, often: int) -> str:
     return e.op(f"icmp eq i{often} {e.op(f'trunc i64 {trips} to i{often}')}, 0")
 
 
-def pause(state: State, condition: str) -> None:
-    """Pause where the condition holds."""
+def spent(e: Emitter, often: int) -> tuple[str, str]:
+    """Whether 2 to the `often` trips were made, of all loops that pause so often, and where they are counted."""
+    key = f"trips {often}"
+    if key not in e.fixed:
+        e.fixed[key] = e.slot("i64")
+        e.prologue.append(f"store i64 {1 << often}, ptr {e.fixed[key]}")
+    cell = e.fixed[key]
+    left = e.effect(f"sub nuw nsw i64 {e.effect(f'load i64, ptr {cell}')}, 1")
+    e.line(f"store i64 {left}, ptr {cell}")
+    return e.effect(f"icmp eq i64 {left}, 0"), f"i64 {1 << often}, ptr {cell}"
+
+
+def pause(state: State, condition: str, begin: str = "") -> None:
+    """Pause where the condition holds.  begin: what is stored where until the next time."""
     e = state.e
     rest, following = e.block("pause"), e.block("go")
     e.line(f"br i1 {condition}, label %{rest.label}, label %{following.label}, !prof !0")
     e.here.closed = True
     e.start(rest)
     failed, out = shares.breathe(state)
+    if begin:
+        e.line(f"store {begin}")
     e.line(f"br i1 {e.effect(f'icmp ne i32 {failed}, 0')}, label %{out}, label %{following.label}")
     e.here.closed = True
     e.start(following)
