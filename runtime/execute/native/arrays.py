@@ -58,6 +58,7 @@ def dense(e: Emitter, dims: Sequence[str], itemsize: int) -> tuple[str, ...]:
     for n in reversed(dims):
         strides.append(step)
         step = times(e, step, n)
+    e.strides.update(strides)
     return tuple(reversed(strides))
 
 

@@ -110,6 +110,7 @@ class Emitter:
     pending: whether a check has failed that need not be acted on at once.  at_once: whether all are, which
     is quicker where the processor does one thing after the other.  says: what conditions stand for (see
     `narrowing`).  ands: conditions that are several at once.
+    harmless: conditions of checks after which wrong numbers do no harm.  strides: of arrays in C order.
     exact, most: of integers, another one and what to add for the same, and for no less.
     version: changes when memory does.
     gang: the lanes that all that is written goes through, where it is written for many numbers at a time;
@@ -132,6 +133,8 @@ class Emitter:
         self.pending = FALSE
         self.at_once = False
         self.says: dict[str, tuple[Any, ...]] = {}
+        self.harmless: set[str] = set()
+        self.strides: set[str] = set()
         self.ands: dict[str, dict[str, None]] = {}
         self.exact: dict[str, tuple[str, int]] = {}
         self.most: dict[str, tuple[str, int]] = {}
@@ -396,6 +399,7 @@ class Emitter:
         rare: whether the condition hardly ever holds, also where the code does not count.
         """
         if self.prompt():
+            self.harmless.add(condition)
             self.bail_if(condition)
             return
         if not rare:

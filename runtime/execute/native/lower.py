@@ -14,6 +14,7 @@ from runtime.execute.native import (
     callbacks,
     chains,
     elementwise,
+    handed_on,
     independent,
     linear,
     lists,
@@ -478,6 +479,7 @@ class _Lowering:
                         e.at_once, self.state.owned = True, owned
                         e.rollback(mark)
                         continue
+                    handed_on.hand_on(e, e.blocks[mark.blocks :], head)
                     e.unroll(e.blocks[mark.blocks :])
                 e.memo, e.at_once = before, at_once
                 e.start(out)

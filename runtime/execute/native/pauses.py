@@ -44,7 +44,7 @@ def due(e: Emitter, trips: str, often: int) -> str:
 
 
 def spent(e: Emitter, often: int) -> tuple[str, str]:
-    """Whether 2 to the `often` trips were made, of all loops that pause so often, and where they are counted."""
+    """Whether 2 to the `often` trips were made, of all loops that pause so often, and how to begin again."""
     key = f"trips {often}"
     if key not in e.fixed:
         e.fixed[key] = e.slot("i64")

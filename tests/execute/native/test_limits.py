@@ -368,3 +368,23 @@ def test_few_trips_over_large_arrays_can_be_interrupted() -> None:
         concrete = converted.traces[-1].concrete
         assert concrete is not None and concrete.executor == "native"
         assert 0 < done[0] < 19_999
+
+
+def test_loops_do_not_pause_whenever_they_begin() -> None:
+    """A loop that can be left pauses after so many trips of all such loops: not at the first of each."""
+
+    def divisors(a):  # type: ignore[no-untyped-def]
+        found = 0
+        for k in a:
+            for d in range(2, k):
+                if k % d == 0:
+                    found += d
+                    break
+        return found
+
+    with settings.override(executor="native", compile="now"):
+        text = ag.function(divisors).get_concrete_function(np.arange(200)).native_ir
+    kernel = text[text.index("@kernel(") :]
+    begun = [line for line in kernel.splitlines() if "store i64 65536, " in line]
+    assert len(begun) == 2 and begun[0].strip() == begun[1].strip()  # first, and after a pause
+    both(divisors, [(np.arange(200),), (np.arange(30),)])
