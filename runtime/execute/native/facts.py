@@ -76,6 +76,48 @@ def often(graph: Graph) -> frozenset[str]:
     return frozenset(op.removeprefix("np.") for op, n in found.items() if op.startswith("np.") and n > FEW)
 
 
+def low_bits(graph: Graph) -> frozenset[Value]:
+    """The Python integers of this graph (not of its regions) of which only the lowest 63 bits are ever used,
+    so that it does not matter whether they fit: `x << 13` in `(x << 13) & 0xFFFF`, for example."""
+    if not any(_masks(node, 0) or _masks(node, 1) for node in graph.nodes):
+        return frozenset()
+    places, found = uses(graph), set[Value]()
+    for node in reversed(graph.nodes):
+        if _of_bits(node):
+            users = [(n, k) for n, k in places[node.outputs[0]] if n is not None]
+            passed = (
+                _masks(n, k) or (n.outputs and n.outputs[0] in found and _of_bits(n, k)) for n, k in users
+            )
+            if len(users) == len(places[node.outputs[0]]) and all(passed):
+                found.add(node.outputs[0])
+    return frozenset(found)
+
+
+def _of_bits(node: Node, index: int = 0) -> bool:
+    """Whether each bit of a result depends on no higher bits of an operand."""
+    if len(node.outputs) != 1 or not all(_is_int(x) for x in (*node.inputs, *node.outputs)):
+        return False
+    op = IN_PLACE.get(node.op, node.op)
+    if op == "lshift":
+        return index == 0 and getattr(node.inputs[1], "value", -1) in range(64)
+    return op in ("add", "sub", "mul", "xor", "and_", "or_")
+
+
+def _masks(node: Node, index: int) -> bool:
+    """Whether a node cuts its operand down to its lowest bits."""
+    op = IN_PLACE.get(node.op, node.op)
+    if op not in ("and_", "mod") or len(node.inputs) != 2 or not _is_int(node.inputs[index]):
+        return False
+    mask = getattr(node.inputs[1 - index], "value", None)
+    if type(mask) is not int or not 0 < mask < 1 << 63:
+        return False
+    return op == "and_" or (index == 0 and mask & (mask - 1) == 0)
+
+
+def _is_int(x: Operand) -> bool:
+    return type(x.value) is int if isinstance(x, Const) else x.type == WeakType("int")
+
+
 def kept_iterators(graph: Graph) -> frozenset[Value]:
     """The iterators of this graph (not of its regions) of which it matters how many items were taken: more
     goes through them than one loop, once."""

@@ -29,7 +29,7 @@ from runtime.execute.native import (
     tallies,
 )
 from runtime.execute.native.emit import APART, FALSE, OVERFLOWS, TRUE, Block, Emitter, Phi
-from runtime.execute.native.facts import gain, keeps_iterators, often, watches
+from runtime.execute.native.facts import gain, keeps_iterators, low_bits, often, watches
 from runtime.execute.native.iterables import length
 from runtime.execute.native.kept_axes import keep_axes
 from runtime.execute.native.kernel import Kernel
@@ -140,6 +140,7 @@ class _Lowering:
             self.e.bail_if(TRUE)
             return None
         graph = keep_axes(renewed(graph))
+        self.state.low |= low_bits(graph)
         waiting, life = may_wait(graph), Liveness(graph, self.state.owned)
         outside, self.state.free = self.state.free, []
         for k, node in enumerate(graph.nodes):

@@ -21,7 +21,7 @@ from runtime.execute.native.calls import attribute, call, numpy_call
 from runtime.execute.native.emit import FALSE, FLAGS, TRUE
 from runtime.execute.native.handlers import HANDLERS
 from runtime.execute.native.kinds import PYTHON_BOOL, PYTHON_INT, Unlowered
-from runtime.execute.native.scalars import UFUNCS, binary, truth, unary
+from runtime.execute.native.scalars import UFUNCS, binary, lowest, truth, unary
 from runtime.execute.native.state import State
 from runtime.execute.native.values import Arr, Cut, Listing, Maybe, Method, Num, Shown, Static, Tup, Val, one
 from runtime.execute.native.waiting import IN_PLACE, UNARY, along_lines
@@ -67,7 +67,8 @@ def value(state: State, node: Node, args: list[Val]) -> Val:
     if op in UFUNCS and len(args) == 2:
         a, b = args
         if isinstance(a, Num) and isinstance(b, Num):
-            return binary(e, op, a, b)
+            low = bool(node.outputs) and node.outputs[0] in state.low
+            return (lowest if low else binary)(e, op, a, b)
         return elementwise.operator(state, op, a, b)
     if op in UNARY:
         x = args[0]

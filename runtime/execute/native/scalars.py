@@ -68,6 +68,13 @@ def binary(e: Emitter, op: str, a: Num, b: Num) -> Num:
     return apply(e, (a, b), single)
 
 
+def lowest(e: Emitter, op: str, a: Num, b: Num) -> Num:
+    """The lowest 64 bits of `a op b`, Python ints of which the same is known."""
+    if a.members != (PYTHON_INT,) or b.members != (PYTHON_INT,) or op in BITWISE:
+        return binary(e, op, a, b)
+    return one(PYTHON_INT, e.op(f"{'shl' if op == 'lshift' else op} i64 {a.text}, {b.text}"))
+
+
 # ------------------------------------------------------------------------------------------- Python
 def python_binary(e: Emitter, op: str, a: Num, b: Num) -> Num:
     """An operator on two Python numbers."""

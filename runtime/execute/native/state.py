@@ -12,7 +12,7 @@ from runtime.dataclass import dataclass
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.kinds import Scalar, Unlowered
 from runtime.execute.native.values import Arr, Num, Tup, Val
-from runtime.ir.graph import Node
+from runtime.ir.graph import Node, Value
 
 
 @dataclass
@@ -34,6 +34,7 @@ class State:
     addresses: dict[str, int] = dataclasses.field(default_factory=dict)
     kinds: dict[Node, Scalar] = dataclasses.field(default_factory=dict)
     often: frozenset[str] = frozenset()
+    low: frozenset[Value] = frozenset()
     lazily: bool = False
     spread: set[str] = dataclasses.field(default_factory=set)
 

@@ -388,3 +388,47 @@ def test_loops_do_not_pause_whenever_they_begin() -> None:
     begun = [line for line in kernel.splitlines() if "store i64 65536, " in line]
     assert len(begun) == 2 and begun[0].strip() == begun[1].strip()  # first, and after a pause
     both(divisors, [(np.arange(200),), (np.arange(30),)])
+
+
+def shifted(x, n):  # type: ignore[no-untyped-def]
+    for _ in range(n):
+        x ^= (x << 13) & 0x7FFFFFFFFFFFFFFF
+        x ^= x >> 7
+        x ^= (x << 17) & 0xFFFFFFFF
+    return x
+
+
+def congruent(x, n):  # type: ignore[no-untyped-def]
+    for k in range(n):
+        x = (6364136223846793005 * x - k * 1442695040888963407 + ((x ^ k) << 60)) % (1 << 62)
+    return x
+
+
+def both_ways(x, n):  # type: ignore[no-untyped-def]
+    total = 0
+    for _ in range(n):
+        y = x * 1103515245
+        total += y // 3  # all of its bits count here
+        x = (y + 12345) & 0x7FFFFFFF
+    return x, total
+
+
+def hashed(x, n):  # type: ignore[no-untyped-def]
+    for k in range(n):
+        y = x * -3 + (k << 62)
+        x = ((y | 5) * (y & -7) - (x << 63)) & 0xFFFF
+    return x
+
+
+@pytest.mark.parametrize("program", [shifted, congruent, both_ways, hashed], ids=lambda f: f.__name__)
+def test_integers_of_which_the_lowest_bits_count(program: Any) -> None:
+    both(program, [(x, 40) for x in EDGES])
+
+
+def test_such_integers_need_not_fit() -> None:
+    for program in (shifted, congruent, hashed):
+        with settings.override(executor="native", compile="now"):
+            f = ag.function(program)
+            for x in (12345678901234567, 2**62 - 7):
+                assert f(x, 40) == program(x, 40)
+            assert f.traces[-1].concrete.native.bails == 0
