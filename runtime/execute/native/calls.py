@@ -7,6 +7,7 @@ these tables, or is called in a way that they don't expect, is not lowered.
 from __future__ import annotations
 
 import builtins
+import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,7 +16,7 @@ import numpy as np
 
 from runtime import elements
 from runtime.elements import as_python
-from runtime.execute.native import complexes
+from runtime.execute.native import complexes, vector_math
 from runtime.execute.native.arrays import (
     address,
     copied,
@@ -29,6 +30,7 @@ from runtime.execute.native.arrays import (
 )
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.floats import cast, finite, float_power, to_float
+from runtime.execute.native.host import vector_bytes
 from runtime.execute.native.kinds import (
     FLOAT64,
     PYTHON_BOOL,
@@ -437,6 +439,10 @@ def _by_loop(state: State, ufunc: np.ufunc, xs: tuple[Num, ...]) -> Num:
     if e.gang is not None:
         texts = [cast(e, x, kind).text for x, kind in zip(xs, kinds, strict=False)]
         return one(kinds[-1], call_on_gang(state, e.gang, ufunc, kinds, found, texts))
+    if e.lanes == 1 and all(k == kinds[0] for k in kinds) and vector_math.known(ufunc.__name__, kinds[0]):
+        return one(
+            kinds[-1], _by_vector(state, ufunc.__name__, kinds[0], [cast(e, x, kinds[0]).text for x in xs])
+        )
     pointers, ones, steps = (e.slot(f"[{len(kinds)} x i64]") for _ in range(3))
     cells = [e.slot(k.llvm) for k in kinds]
     for k, (cell, kind) in enumerate(zip(cells, kinds, strict=True)):
@@ -450,6 +456,17 @@ def _by_loop(state: State, ufunc: np.ufunc, xs: tuple[Num, ...]) -> Num:
     loop, data = state.loop(ufunc, [kind.dtype for kind in kinds], found)
     e.line(f"call void {loop}(ptr {pointers}, ptr {ones}, ptr {steps}, ptr {data})")
     return one(kinds[-1], e.effect(f"load {kinds[-1].llvm}, ptr {cells[-1]}"))
+
+
+def _by_vector(state: State, name: str, kind: Scalar, xs: Sequence[str]) -> str:
+    """One element as a vector of equal ones."""
+    e = state.e
+    e.lanes = vector_bytes() // kind.dtype.itemsize
+    once = dataclasses.replace(state, often=state.often | {name})  # the code is long: a function of its own
+    vector = vector_math.compute(once, name, kind, *(e.splat(kind.llvm, x) for x in xs))
+    text = e.op(f"extractelement {e.wide(kind.llvm)} {vector}, i32 0")
+    e.lanes = 1
+    return text
 
 
 # --------------------------------------------------------------------------------------- array makers

@@ -371,7 +371,7 @@ class _Lowering:
         """Whether an instruction should only be done where it is needed: it is slow, or may raise a flag."""
         return any(
             word in line
-            for word in ("div ", "rem ", "call double @", "call float @", "call void @", "store ")
+            for word in ("div ", "rem ", "call double @", "call float @", "call <", "call void @", "store ")
         )
 
     def close(

@@ -11,7 +11,7 @@ import pytest
 import autograph as ag
 from runtime.config import settings
 from runtime.execute.native.executor import unavailable
-from tests.execute.native.harness import both
+from tests.execute.native.harness import both, seen
 
 pytestmark = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
 
@@ -64,3 +64,43 @@ def test_the_last_bits() -> None:
     with settings.override(executor="native", compile="now", math="exact"):
         found = ag.function(of_each)(numbers, np.zeros((8, 2000)))
     assert np.array_equal(found, of_each(numbers, np.zeros((8, 2000))))
+
+
+def of_arrays(x):  # type: ignore[no-untyped-def]
+    first = np.exp(x), np.log(x), np.sin(x), np.cos(x), np.tanh(x)
+    return *first, np.log1p(x), np.expm1(x), np.exp2(x), np.log2(x), np.log10(x)
+
+
+def of_numbers(x, y):  # type: ignore[no-untyped-def]
+    for i in range(len(x)):
+        y[0, i], y[1, i], y[2, i], y[3, i] = np.exp(x[i]), np.log(x[i]), np.sin(x[i]), np.cos(x[i])
+        y[4, i], y[5, i], y[6, i] = np.tanh(x[i]), np.log1p(x[i]), np.expm1(x[i])
+        y[7, i], y[8, i], y[9, i] = np.exp2(x[i]), np.log2(x[i]), np.log10(x[i])
+    return y
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_functions_of_numbers_are_those_of_arrays(dtype: str) -> None:
+    rng = np.random.default_rng(1)
+    x = np.concatenate([rng.uniform(0.01, 50, 100), [np.inf, np.nan, 1e-30, 1e30, 0.5]]).astype(dtype)
+    with settings.override(executor="native", compile="now", math="fast"), np.errstate(all="ignore"):
+        found = ag.function(of_numbers)(x, np.zeros((10, len(x)), dtype))
+        for row, whole in zip(found, ag.function(of_arrays)(x), strict=True):
+            assert row[:64].tobytes() == whole[:64].tobytes()  # the last vectors are left to NumPy
+            assert np.allclose(row, whole, 1e-6, equal_nan=True)
+
+
+def test_functions_of_numbers_warn() -> None:
+    def either(x):  # type: ignore[no-untyped-def]
+        out = np.zeros(len(x))
+        for i in range(len(x)):
+            out[i] = np.log(x[i]) if x[i] > 0 else np.exp(x[i])
+        return out
+
+    calls = [(np.array([*row] * 9),) for row in ((1.0, -2.0), (-2.0, 0.0), (1.0, np.nan), (np.inf, -800.0))]
+    with settings.override(executor="native", compile="now", math="fast"):
+        f = ag.function(either)
+        for call in calls:
+            wanted, found = seen(either, call, all="warn"), seen(f, call, all="warn")
+            assert found.warned == wanted.warned
+        assert f.traces[-1].concrete.native.bails <= 1  # what is not taken is not computed, nor flagged
