@@ -369,10 +369,8 @@ class _Lowering:
 
     def dear(self, line: str) -> bool:
         """Whether an instruction should only be done where it is needed: it is slow, or may raise a flag."""
-        return any(
-            word in line
-            for word in ("div ", "rem ", "call double @", "call float @", "call <", "call void @", "store ")
-        )
+        words = ("div ", "rem ", "call double @", "call float @", "call <", "call void @", "store ")
+        return any(word in line for word in words)
 
     def close(
         self, shapes: list[Val], values: list[Val], phis: list[Phi], to: Block, waiting: Phi | None = None
