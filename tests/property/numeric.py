@@ -211,7 +211,7 @@ class Numeric(Maker):
         r = self.random
         self.dtypes = r.choices(DTYPES, k=1) + r.choices(FULL, k=1) + r.choices(USUAL, k=2)
         self.outer = False
-        self.sizes = tuple(r.sample(("n", "n", "n", "m", 1, 3, 4), 3))
+        self.sizes = tuple(r.sample(("n", "n", "n", "m", 1, 3, 4, 9, 20), 3))
         specs = tuple(self.spec() for _ in range(r.randint(1, 4)))
         builder = Builder("sample")
         scope: list[Operand] = [builder.param(spec.type, f"p{k}") for k, spec in enumerate(specs)]

@@ -160,6 +160,15 @@ def test_lines_read_backwards() -> None:
                 both(bits, [(one, other), (one[0], other[-1])], lowered=False)
 
 
+def filled_by_one(x: Any, one: Any) -> Any:
+    x[:] = one
+    return x * 2
+
+
+def test_an_array_without_axes_fills_lines() -> None:
+    both(filled_by_one, [(np.arange(float(n)), np.array(3.5)) for n in (0, 1, 40, 100)], lowered=False)
+
+
 def test_stencils() -> None:
     grid, steps = RNG.random((9, 12)), np.int64(20)
     both(stencil, [(grid, steps), (RNG.random((2, 2)), steps), (grid.T, steps)])
