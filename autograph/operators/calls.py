@@ -27,7 +27,7 @@ from runtime.function.polymorphic import PolymorphicFunction
 from runtime.places import is_users, span_of
 from runtime.trace.api import Hooks
 from runtime.trace.core import Trace, active
-from runtime.trace.heap import Namespace
+from runtime.trace.heap import NOTHING, Namespace
 from runtime.trace.record import BUILTINS, Path
 from runtime.trace.values import Star
 from runtime.types import OBJECT, StaticType
@@ -130,7 +130,7 @@ class TracedGlobals(dict[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         path = Path((self.real,), (), "global ")
-        if name in self.real or self.trace.heap.get(self.handle._facts.identity, "item", name) is not None:
+        if name in self.real or self.trace.heap.get(self.handle._facts.identity, "item", name) is not NOTHING:
             place = path / ("item", name)
             if name in self.real and {place.key, ("any", place.key)} & self.trace.volatile:
                 self.trace.guard(place, OBJECT, place.text)  # it is read at run time, if it is there

@@ -17,6 +17,7 @@ from runtime.dataclass import dataclass
 from runtime.errors import Untraceable
 from runtime.trace import items
 from runtime.trace.core import Trace, active, is_static
+from runtime.trace.heap import NOTHING
 from runtime.trace.values import Object, Tensor, Traced, known_class
 from runtime.types import WEAK_BOOL, ObjectType, TupleType
 
@@ -349,7 +350,7 @@ class _Traced:
                 not isinstance(subject, Traced) and hasattr(subject, name)
             )
         who = subject._facts.identity
-        if self.trace.heap.get(who, "attr", name) is not None or hasattr(known_class(subject), name):
+        if self.trace.heap.get(who, "attr", name) is not NOTHING or hasattr(known_class(subject), name):
             return True
         if subject._facts.example is not None and hasattr(subject._facts.example, name):
             return True

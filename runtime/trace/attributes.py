@@ -23,7 +23,7 @@ from runtime.ir.graph import Const
 from runtime.trace import outside, variables
 from runtime.trace.core import Trace
 from runtime.trace.doubts import benign_class, doubt
-from runtime.trace.heap import CLEAN, UNKNOWN, Identity, Loaded
+from runtime.trace.heap import CLEAN, NOTHING, UNKNOWN, Identity, Loaded
 from runtime.trace.record import Path
 from runtime.trace.trust import trusted
 from runtime.trace.values import Object, Tensor, Traced, known_class
@@ -68,7 +68,7 @@ def get_attr(trace: Trace, x: Traced, name: str) -> Any:
     cls, example = known_class(x), x._facts.example
     guard_special(trace, cls, "__getattribute__", "__getattr__")
     entry = trace.heap.get(x._facts.identity, "attr", name)
-    if entry is not None:
+    if entry is not NOTHING:
         return entry if not isinstance(entry, Loaded) else _load(trace, x, name, entry.type)
     if cls in (types.FunctionType, types.ModuleType) or isinstance(
         example, (type, types.ModuleType, types.FunctionType)

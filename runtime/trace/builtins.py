@@ -19,6 +19,7 @@ from runtime.trace import growing, items, variables
 from runtime.trace.attributes import get_attr, set_attr
 from runtime.trace.core import Trace, is_static
 from runtime.trace.doubts import called, doubt, doubt_inside
+from runtime.trace.heap import NOTHING
 from runtime.trace.pending import pend, taken, there
 from runtime.trace.record import Path
 from runtime.trace.values import Object, Tensor, Traced, defines, known_class
@@ -349,7 +350,7 @@ def _hasattr(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
     cls = known_class(x)
     if isinstance(x, Tensor) and cls is not None:
         return defines(cls, name)
-    if trace.heap.get(x._facts.identity, "attr", name) is not None:
+    if trace.heap.get(x._facts.identity, "attr", name) is not NOTHING:
         return True
     answer = trace.record("py.call", [hasattr, x, name], type=WEAK_BOOL)
     doubt(trace, x)
@@ -365,7 +366,7 @@ def _getattr(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
     cls = known_class(x)
     if isinstance(x, Tensor) and cls is not None:
         return get_attr(trace, x, name) if defines(cls, name) else args[2]
-    if trace.heap.get(x._facts.identity, "attr", name) is not None:
+    if trace.heap.get(x._facts.identity, "attr", name) is not NOTHING:
         return get_attr(trace, x, name)
     value = trace.record("py.call", [getattr, *args])
     doubt(trace, x)

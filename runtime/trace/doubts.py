@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from runtime.trace.core import Trace
-from runtime.trace.heap import ANY, Loaded
+from runtime.trace.heap import ANY, NOTHING, Loaded
 from runtime.trace.trust import TRUSTED, calls_python
 from runtime.trace.values import Object, Traced, known_class
 from runtime.types import MaybeUnbound, ObjectType, TupleType, Type
@@ -71,7 +71,7 @@ def _inner(trace: Trace, x: Any) -> Iterator[Any]:
         return
     for key in size if isinstance(size, tuple) else range(size):
         entry = trace.heap.get(who, "item", key)
-        yield Loaded(ObjectType()) if entry is None else entry
+        yield Loaded(ObjectType()) if entry is NOTHING else entry
 
 
 def wildness(trace: Trace, x: Any, depth: int = 0) -> int:

@@ -21,6 +21,7 @@ from runtime.types import Type, join
 
 CLEAN, CHECK, UNKNOWN = 0, 1, 2  # how far the outside world can be trusted to be as it was at the call
 ANY = "<any key>"
+NOTHING: Any = object()  # no entry
 _EPOCHS = itertools.count(1)
 
 
@@ -48,7 +49,7 @@ class Identity:
 
 
 Place = tuple[Identity, str, Any]
-Merge = Callable[[Any, Any], Any]  # the entry that describes both, or None when there is none
+Merge = Callable[[Any, Any], Any]  # the entry that describes both
 
 
 class Log:
@@ -91,8 +92,8 @@ class Heap:
 
     # ---------------------------------------------------------------- reading
     def get(self, who: Identity, kind: str, key: Any) -> Any:
-        """The entry, or None."""
-        return self.entries.get((who, kind, key))
+        """The entry, or `NOTHING`: None is a value like others."""
+        return self.entries.get((who, kind, key), NOTHING)
 
     def is_stale(self, who: Identity, kind: str, key: Any) -> bool:
         """Whether an object from outside that may be this one was written at this key since the call."""
@@ -193,8 +194,8 @@ class Heap:
         for other in others:
             uneven = {place[0] for place in self.entries.keys() ^ other.entries.keys()}
             for place, entry in list(self.entries.items()):
-                merged = merge(entry, other.entries.get(place)) if place in other.entries else None
-                if merged is None:
+                merged = merge(entry, other.entries[place]) if place in other.entries else NOTHING
+                if merged is NOTHING:
                     del self.entries[place]
                 elif merged is not entry:
                     self.entries[place] = merged
@@ -242,17 +243,14 @@ class Heap:
                 place, entry = how
                 unknown.discard(place)
                 if place in new.entries:
-                    merged = merge(new.entries[place], entry)
-                    new.entries[place] = merged
-                    if merged is None:
-                        del new.entries[place]
+                    new.entries[place] = merge(new.entries[place], entry)
             elif what == "written":
-                known = new.entries.get(how)
+                known = new.entries.get(how, NOTHING)
                 new.complete = {o for o in new.complete if not new.may_alias(o, how[0])}
                 new.sizes = {o: n for o, n in new.sizes.items() if not new.may_alias(o, how[0])}
                 new.kinds = {o: k for o, k in new.kinds.items() if not new.may_alias(o, how[0])}
                 new.written(*how)
-                if known is not None:
+                if known is not NOTHING:
                     new.entries[how] = known
                     unknown.add(how)
             elif what == "unknown":

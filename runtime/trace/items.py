@@ -19,7 +19,7 @@ from runtime.trace import growing, outside, variables
 from runtime.trace.attributes import special_method
 from runtime.trace.core import Trace, is_static
 from runtime.trace.doubts import doubt, doubt_inside, is_callback
-from runtime.trace.heap import ANY, Loaded, Namespace
+from runtime.trace.heap import ANY, NOTHING, Loaded, Namespace
 from runtime.trace.pending import taken
 from runtime.trace.values import Object, Star, Tensor, Traced, describe, known_class
 from runtime.types import (
@@ -269,7 +269,7 @@ def _known_item(trace: Trace, x: Traced, key: Any) -> Any:
         key += size
     entry = trace.heap.get(who, "item", key)
     if (
-        entry is None
+        entry is NOTHING
         and facts.example is not None
         and not trace.heap.is_stale(who, "item", key)
         and type(facts.example) in (list, dict)
@@ -280,7 +280,7 @@ def _known_item(trace: Trace, x: Traced, key: Any) -> Any:
             return _ABSENT
         entry = outside.read(trace, x, "item", key, held)
         trace.heap.put(who, "item", key, entry)
-    if entry is None:
+    if entry is NOTHING:
         return _ABSENT
     if isinstance(entry, Loaded):
         value = trace.emit("getitem", [trace.receiver(x), key], type=entry.type)
@@ -576,7 +576,7 @@ def contains(trace: Trace, item: Any, container: Any) -> Any:
             return operator.contains(container, item)
     elif isinstance(container, Object) and is_static(item) and known_class(container) is dict:
         who = container._facts.identity
-        if trace.heap.get(who, "item", item) is not None:
+        if trace.heap.get(who, "item", item) is not NOTHING:
             return True
         if who in trace.heap.complete:
             return False

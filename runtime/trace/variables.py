@@ -13,7 +13,7 @@ from runtime.ir.graph import Const
 from runtime.trace import outside
 from runtime.trace.core import Trace
 from runtime.trace.doubts import doubt
-from runtime.trace.heap import Loaded
+from runtime.trace.heap import NOTHING, Loaded
 from runtime.trace.values import Object, Tensor, known_class
 from runtime.types import OBJECT, ArrayType, ObjectType, Type, type_of
 from runtime.variable import Variable, check_creation, keeps_type
@@ -28,10 +28,10 @@ def read(trace: Trace, x: Object) -> Any:
     """The handle of the variable's present value."""
     who, example = x._facts.identity, x._facts.example
     entry = trace.heap.get(who, "attr", "_value")
-    if entry is None and example is not None and not trace.heap.is_stale(who, "attr", "_value"):
+    if entry is NOTHING and example is not None and not trace.heap.is_stale(who, "attr", "_value"):
         entry = outside.read(trace, x, "attr", "_value", example._value)
-    elif entry is None or isinstance(entry, Loaded):
-        claim: Type = OBJECT if entry is None else entry.type
+    elif entry is NOTHING or isinstance(entry, Loaded):
+        claim: Type = OBJECT if entry is NOTHING else entry.type
         value = trace.emit("py.getattr", [trace.receiver(x), "_value"], type=claim, name="value")
         assert value is not None
         entry = trace.wrap(value)

@@ -12,7 +12,7 @@ from autograph.operators.calls import call
 from autograph.operators.variables import Cell, raise_
 from runtime.boxes import Cell as PlainCell
 from runtime.functional import cond, try_, with_
-from runtime.trace.heap import Heap, Identity, Loaded
+from runtime.trace.heap import NOTHING, Heap, Identity, Loaded
 from runtime.types import WEAK_FLOAT, WEAK_INT, join
 from tests.trace.harness import check, traced
 
@@ -233,7 +233,7 @@ def test_what_holds_at_every_moment_of_a_stretch() -> None:
 
     after = heap.throughout(log, merge)
     assert after.get(one, "attr", "value") == Loaded(join(WEAK_INT, WEAK_FLOAT))
-    assert after.get(outer, "item", 0) is None  # another list may be the same one
+    assert after.get(outer, "item", 0) is NOTHING  # another list may be the same one
     assert after.is_stale(outer, "item", 0) and not heap.is_stale(outer, "item", 0)
     with heap.watched() as log:
         heap.escape(one)

@@ -1,0 +1,70 @@
+"""What tracing knows of the contents of dicts and objects: None is a value like others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autograph as ag
+
+ABSENT = object()
+
+
+class Box:
+    value: Any = 3
+
+    def __init__(self) -> None:
+        self.value = None
+        self.filled = 0
+
+
+def known_dict(x: Any) -> Any:
+    d = {"a": None, "b": x}
+    return "a" in d, "a" not in d, d.get("a", 5), d.get("c", 5), d["a"], list(d)
+
+
+def keywords(x: Any, **options: Any) -> Any:
+    given = options.get("scale", ABSENT)
+    return given is ABSENT, given is None, "scale" in options, x
+
+
+def remembered(x: Any) -> Any:
+    memo: dict[int, Any] = {}
+    count = 0
+    for k in (1, 2, 1, 1):
+        if k not in memo:
+            count += 1
+            memo[k] = None if k % 2 else x
+    return count, memo, 1 in memo, 3 in memo
+
+
+def where_ways_meet(x: Any) -> Any:
+    d: dict[str, Any] = {"p": None}
+    d["q"] = None if x > 1 else 1
+    if x > 2:
+        d["p"] = None
+    for _ in range(40):
+        if x > 3:
+            d["q"] = None
+    return "p" in d, d.get("p", 7), "q" in d, d.get("q", 7)
+
+
+def attributes(x: Any) -> Any:
+    box = Box()
+    for _ in range(3):
+        if box.value is None:
+            box.filled += 1
+            box.value = x if x > 0 else None
+    return box.filled, hasattr(box, "value"), getattr(box, "value", 5), getattr(box, "other", 5)
+
+
+@pytest.mark.parametrize("plain", [known_dict, keywords, remembered, where_ways_meet, attributes])
+def test_none_in_dicts_and_attributes(plain: Any) -> None:
+    function = ag.function(plain)
+    for x in map(np.float64, (0.0, 1.5, 2.5, 3.5, -1.0)):
+        assert function(x) == plain(x)
+    if plain is keywords:
+        for options in ({"scale": None}, {"scale": 2}, {}, {"scale": None}):
+            assert function(x, **options) == plain(x, **options)
