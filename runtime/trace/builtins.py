@@ -285,18 +285,28 @@ def _isinstance(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     if len(args) != 2:
         return NotImplemented
     x, wanted = args[0], _classes(args[1])
-    if wanted is None or any(type(c) not in (type, ABCMeta, types.UnionType) for c in _flat(wanted)):
+    cls = known_class(x)
+    if isinstance(x, Object) and x._facts.example is not None and isinstance(x._facts.example, type):
+        cls = type(x._facts.example)
+    if wanted is None or not all(_settled(cls, c) for c in _flat(wanted)):
         answer = trace.record("py.call", [isinstance, *args], type=WEAK_BOOL)
         doubt(trace, *args)
         return answer
-    if not isinstance(x, Traced):
-        return isinstance(x, wanted)
-    if isinstance(x, Object) and x._facts.example is not None and isinstance(x._facts.example, type):
-        return isinstance(x._facts.example, wanted)
-    cls = known_class(x)
     if cls is None:
         return trace.record("py.call", [isinstance, *args], type=WEAK_BOOL)
     return issubclass(cls, wanted)
+
+
+def _settled(cls: type | None, wanted: Any) -> bool:
+    """Whether nothing changes the answer to `issubclass(cls, wanted)`, and no code of the user's gives it.
+
+    Others may be registered with an abstract class; those of the standard library are taken to stay.
+    """
+    if isinstance(wanted, types.UnionType):
+        return all(_settled(cls, c) for c in wanted.__args__)
+    stays = wanted.__module__.partition(".")[0] in sys.stdlib_module_names
+    inherited = cls is not None and wanted in cls.__mro__
+    return type(wanted) is type or type(wanted) is ABCMeta and (stays or inherited)
 
 
 def _classes(x: Any) -> Any:
@@ -315,7 +325,10 @@ def _flat(classes: Any) -> list[Any]:
 
 def _issubclass(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     classes = [_classes(a) for a in args]
-    return NotImplemented if None in classes or len(args) != 2 else issubclass(classes[0], classes[1])
+    if None in classes or len(args) != 2 or not isinstance(classes[0], type):
+        return NotImplemented
+    settled = all(_settled(classes[0], c) for c in _flat(classes[1]))
+    return issubclass(classes[0], classes[1]) if settled else NotImplemented
 
 
 def _type(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

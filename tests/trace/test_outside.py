@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import abc
 import enum
 import functools
+import numbers
 import sys
 import types
 from typing import Any
@@ -497,3 +499,41 @@ def test_what_a_trace_goes_by_is_exchanged(function: Any) -> None:
         f = ag.function(function)
         for x in (np.float64(0.0), np.float64(2.0), np.float64(1.0)):
             assert f(x) == function(x)
+
+
+class Registry(abc.ABC):
+    pass
+
+
+class Fickle(type):
+    answer = True
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        return Fickle.answer
+
+    def __subclasscheck__(cls, other: Any) -> bool:
+        return not Fickle.answer
+
+
+class Anything(metaclass=Fickle):
+    pass
+
+
+def asks_for_classes(o: Any, x: Any) -> Any:
+    registered = isinstance(o, Registry), isinstance(o, (str, Registry)), issubclass(Idle, Registry | int)
+    fickle = isinstance(x, Anything), issubclass(int, Anything)
+    Fickle.answer = not Fickle.answer
+    return registered, fickle, isinstance(x, numbers.Number)
+
+
+def test_answers_about_classes_change() -> None:
+    with ag.settings.override(executor="numpy"):
+        f = ag.function(asks_for_classes)
+        for answer, register in ((True, False), (False, False), (True, True), (False, False)):
+            if register:
+                Registry.register(Idle)
+            given = []
+            for function in (f, asks_for_classes):
+                Fickle.answer = answer
+                given.append(function(Idle(), 1.0))
+            assert given[0] == given[1]
