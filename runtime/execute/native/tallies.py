@@ -7,7 +7,7 @@ in the end leaves to the plan, and so does what does not fit on the way.
 
 from __future__ import annotations
 
-import functools
+import weakref
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -106,10 +106,19 @@ def _node(node: Node, tags: Tags) -> None:
 
 
 # ------------------------------------------------------------------------------------------ loops that count
-@functools.lru_cache(256)
-def counting(node: Node) -> tuple[Node, int] | None:
+Counting = tuple[Node, int] | None
+_COUNTING: weakref.WeakKeyDictionary[Node, Counting] = weakref.WeakKeyDictionary()  # keeps no graph alive
+
+
+def counting(node: Node) -> Counting:
     """A `while` that counts up to a number as a `for` over a range, which is its first input: and which of
     the carries is what counts."""
+    if node not in _COUNTING:
+        _COUNTING[node] = _counting(node)
+    return _COUNTING[node]
+
+
+def _counting(node: Node) -> Counting:
     test, body = node.regions
     count = node.attr("carries")
     if len(test.nodes) != 1 or test.results != test.nodes[0].outputs or test.nodes[0].op not in ("lt", "le"):
