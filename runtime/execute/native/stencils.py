@@ -390,8 +390,10 @@ def anchored(e: Emitter, target: Arr, lanes: int, aligned: bool) -> Iterator[Non
 
 
 def before_whole(e: Emitter, at: str, lanes: int, itemsize: int, size: str) -> str:
-    """How many elements at an address come before the first place where whole vectors are best stored."""
-    if lanes == 1 or not size.isdigit() or int(size) < LONG:
+    """How many elements at an address come before the first place where whole vectors are best stored.
+
+    From there on the line has one more, at least: it is not shorter than two."""
+    if lanes == 1 or not size.isdigit() or int(size) < max(LONG, 2 * lanes):
         return ""
     wide = lanes * itemsize
     low = e.op(f"and i64 {e.op(f'ptrtoint ptr {at} to i64')}, {wide - 1}")

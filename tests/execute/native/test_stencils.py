@@ -101,3 +101,14 @@ def test_last_parts_that_are_short() -> None:
     with sharing():
         for n in (8193, 8194, 9000, 9217):
             both(doubled, [(R.random(n + 1)[1:],)])
+
+
+def test_lines_shorter_than_two_vectors() -> None:
+    def different(u):  # type: ignore[no-untyped-def]
+        u[1:-1] = u[2:] ^ u[:-2]
+        return u
+
+    whole = R.integers(0, 256, 400).astype(np.uint8)
+    for n in (66, 70, 100, 129, 131):
+        places = [whole.copy() for _ in range(5)]
+        both(different, [(x[k : k + n],) for k, x in zip((0, 1, 7, 31, 33), places, strict=True)])
