@@ -19,6 +19,7 @@ _FLOATS = pattern(r"(%\S+) = (f(?:add|sub|mul|div)) (\w+) (\S+), (\S+)$")
 _ROUNDED = pattern(r"(%\S+) = fptrunc double (\S+) to float$")
 _ROOT = pattern(r"(%\S+) = call (\w+) @llvm\.sqrt\.(\w+)\(\w+ (\S+)\)$")
 _INTEGERS = pattern(r"(%\S+) = (add|sub|mul|shl)(?: n[us]w)+ (.*)$")
+_QUOTIENT = pattern(r"(%\S+) = ([su](?:div|rem)) (\w+) (\S+), (\S+)$")
 
 
 class _Odd(Exception):
@@ -125,6 +126,10 @@ class _Flat:
             self.lines.append(f"{m[1]} = c{m[2]} under {mask}")
         elif (m := _INTEGERS.match(text)) is not None:
             self.lines.append(f"{m[1]} = {m[2]} {m[3]}")  # whether it fits may be known in this arm only
+        elif (m := _QUOTIENT.match(text)) is not None:  # so may be that the divisor is not 0
+            self.lines.append(
+                f"{m[1]} = {m[2]} {m[3]} {m[4]}, {self.make(f'select i1 {mask}, {m[3]} {m[5]}, {m[3]} 1')}"
+            )
         elif not self.e.reports:
             self.lines.append(text)
         elif (m := _FLOATS.match(text)) is not None:

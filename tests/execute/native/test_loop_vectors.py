@@ -339,3 +339,22 @@ def test_floats_between_small_integers(small: str) -> None:
     """As many trips at once as there is room for the floats, which no element that is read or written is."""
     x = np.arange(100).astype(small)
     both(compared, [(x, np.zeros(100, bool)), (x[::-1].copy(), np.zeros(100, np.int8))])
+
+
+def test_divisors_that_all_trips_share_and_that_are_0() -> None:
+    def divide(x, y, p, q):  # type: ignore[no-untyped-def]
+        for i in range(len(x)):
+            if x[i] > 0:
+                if q > 0:
+                    y[i] = p // q
+        return y
+
+    def rest(x, y, p, q):  # type: ignore[no-untyped-def]
+        n = 0
+        for i in range(len(x)):
+            if x[i] > 0 and q != 0:
+                n += p % q
+        return n
+
+    for function in (divide, rest):
+        both(function, [(np.arange(-9.0, 41), np.zeros(50), 17, q) for q in (3, 5, 0, -2, 0)])
