@@ -248,7 +248,8 @@ def run_command(opts: argparse.Namespace) -> int:
 
 def export_command(opts: argparse.Namespace) -> int:
     """`autograph export`."""
-    write(export(concrete(opts).graph), opts.output)
+    found = concrete(opts)
+    write(export(found.graph, signature=str(found).splitlines()[0]), opts.output)
     return 0
 
 

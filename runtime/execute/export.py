@@ -7,6 +7,7 @@ names the object and the user's line.
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import enum
 import inspect
@@ -27,6 +28,7 @@ from runtime.ir.calls import all_nodes
 from runtime.ir.graph import Const, Graph
 from runtime.ir.opdef import OpDef
 from runtime.ops.table import OPS
+from runtime.types import ArrayType, Type, WeakType
 
 LARGEST = 1000  # elements of an array that is written out
 
@@ -45,10 +47,26 @@ _BOUND = '''def bound(value, name):
 '''
 
 
-def export(graph: Graph, name: str | None = None, *, table: Mapping[str, OpDef] = OPS) -> str:
+_EXPECT = '''def _expect(name, value, wanted, kind, dtype=None, shape=None):
+    """Refuse an argument of another type, dtype or shape than those that this file was made for."""
+    fits = type(value) is kind and (dtype is None or value.dtype == dtype)
+    if fits and shape is not None:
+        fits = len(shape) == value.ndim and all(n in (None, m) for n, m in zip(shape, value.shape))
+    if not fits:
+        found = f"{value.dtype}{list(value.shape)}" if isinstance(value, np.ndarray) else type(value).__name__
+        raise TypeError(f"{name}: this file was made for {wanted}, not for {found}; "
+                        "export the function again for other arguments")
+'''
+
+
+def export(
+    graph: Graph, name: str | None = None, *, signature: str = "", table: Mapping[str, OpDef] = OPS
+) -> str:
     """The source of a file that defines the graph's function and needs NumPy only.
 
-    name: the function's name, the graph's own when None.
+    name: the function's name, the graph's own when None.  signature: the arguments that it was traced for, as
+    text: those that were static are part of the code and no parameters of it.
+    The function refuses arguments of other types, dtypes and shapes (TypeError).
     """
     if name is not None:
         graph = dataclasses.replace(graph, name=name)
@@ -56,9 +74,12 @@ def export(graph: Graph, name: str | None = None, *, table: Mapping[str, OpDef] 
     writer = _Writer(graph)
     for constant, value in plan.constants.items():
         writer.define(constant, value)
-    head = f'"""{plan.name}: generated; stands alone with NumPy."""'
+    made_for = f"\n\nMade for {signature}\n" if signature else ""
+    head = f'"""{plan.name}: generated; stands alone with NumPy.{made_for}"""'
+    checked = writer.checked(plan.name, plan.whole)
     imports = sorted(writer.imports | {"import numpy as np"})
-    blocks = [head, "\n".join(imports), *writer.support.values(), "\n".join(writer.lines), plan.whole]
+    lines = "\n".join(writer.lines)
+    blocks = [head, "\n".join(imports), *writer.support.values(), lines, plan.whole, checked]
     return "\n\n".join(block.strip("\n") for block in blocks if block.strip("\n")) + "\n"
 
 
@@ -88,6 +109,34 @@ class _Writer:
                 raise self._refusal(name, value)
             if text != name:
                 self.lines.append(f"{name} = {text}")
+
+    def checked(self, name: str, text: str) -> str:
+        """The function that checks its arguments before the plan gets them; empty if none is checked."""
+        found = next(x for x in ast.parse(text).body if isinstance(x, ast.FunctionDef) and x.name == name)
+        names = [a.arg for a in (*found.args.posonlyargs, *found.args.args)]
+        checks = [
+            f"    _expect({given!r}, {given}, {wanted})"
+            for given, value in zip(names, self.graph.params, strict=True)
+            if (wanted := self._wanted(value.type))
+        ]
+        if not checks:
+            return ""
+        self.support["expect"] = _EXPECT
+        given = ", ".join(names)
+        body = "\n".join([*checks, f"    return _{name}_plan({given})"])
+        return f"_{name}_plan = {name}\n\n\ndef {name}({given}):\n{body}"
+
+    def _wanted(self, t: Type) -> str:
+        """What an argument of a type is checked for."""
+        if isinstance(t, WeakType):
+            return f"{str(t)!r}, {t.kind}"
+        if not isinstance(t, ArrayType) or t.device != "cpu":
+            return ""
+        if t.scalar:
+            scalar = self.text(t.dtype.type)
+            return f"{str(t)!r}, {scalar}" if scalar else ""
+        dtype = "None" if t.dtype.kind in "US" else self.text(t.dtype)
+        return f"{str(t)!r}, np.ndarray, {dtype}, {t.shape!r}" if dtype else ""
 
     def _support(self, name: str, own: str, source: str) -> None:
         self.support[own] = source

@@ -46,6 +46,23 @@ def test_the_file_stands_alone(tmp_path) -> None:
     assert done.stdout.strip() == repr(load(plan_source(graph))(np.arange(3.0)))
 
 
+def test_the_file_refuses_what_it_was_not_made_for() -> None:
+    r = Region(x=VECTOR, n=WEAK_INT)
+    graph = r.graph(r.add("mul", r.params[0], r.params[1]), name="model")
+    model = define(graph)["model"]
+    assert model(np.arange(3.0), 2).tolist() == [0, 2, 4]
+    for x, n in (
+        (np.arange(3), 2),
+        (np.ones((3, 3)), 2),
+        ([1.0, 2.0, 3.0], 2),
+        (np.arange(3.0), np.int64(2)),
+    ):
+        with pytest.raises(TypeError, match="this file was made for .*; export the function again"):
+            model(x, n)
+    assert export(graph, signature="model(x: float64[3], k: =4)").startswith('"""model: generated;')
+    assert "Made for model(x: float64[3], k: =4)" in export(graph, signature="model(x: float64[3], k: =4)")
+
+
 class Level(enum.Enum):
     LOW = 1
 
