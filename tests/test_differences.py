@@ -148,6 +148,18 @@ def test_5_functions_of_numpy_are_taken_to_stay(monkeypatch: pytest.MonkeyPatch)
     assert old(x) == 4 and ag.function(of_numpy)(x) == of_numpy(x) == -4 and chance(x) == 9
 
 
+def test_5_shapes_exchanged_behind_the_traces_back() -> None:
+    unseen = eval("lambda x: x.resize(6, refcheck=False)")
+
+    def f(n: Any) -> Any:
+        x = np.zeros(n)
+        unseen(x)
+        return len(x), x
+
+    size, x = ag.function(f)(4)
+    assert (size, len(x), f(4)[0]) == (4, 6, 6)
+
+
 def test_6_inside_machine_code() -> None:
     """A loop that never ends is interrupted all the same, and what it wrote stays."""
 
