@@ -36,6 +36,8 @@ def catches(classes: Any, error: BaseException) -> bool:
 
 def unpack(value: Any, before: int, after: int | None = None) -> tuple[Any, ...]:
     """The items of `a, b = value` (after=None) or of `a, *rest, b = value`, with Python's own errors."""
+    if after is None and type(value) in (tuple, list) and len(value) == before:
+        return tuple(value)
     if not hasattr(type(value), "__iter__"):
         refused = ""
         try:
