@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from autograph.api import convert, do_not_convert, explain, function, to_code
 from runtime.lazy import on_demand
 
+__version__ = "0.1.0"
+
 if TYPE_CHECKING:
     from autograph import data
     from autograph.batching import vectorize, vmap

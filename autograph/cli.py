@@ -109,6 +109,7 @@ def parser() -> argparse.ArgumentParser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    top.add_argument("--version", action="version", version=f"autograph {ag.__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
     def add(name: str, run: Callable[[argparse.Namespace], int], sentence: str) -> argparse.ArgumentParser:

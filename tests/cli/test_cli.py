@@ -13,6 +13,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 
+import autograph as ag
 from autograph.cli import main, parser
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -47,6 +48,12 @@ def test_graph_formats(capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Pat
     output = tmp_path / "graph.svg"
     assert call(capsys, "graph", COLLATZ, "np.int64(27)", "--format", "svg", "-o", str(output)) == ""
     assert ElementTree.fromstring(output.read_text()).tag.endswith("svg")
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="^0$"):
+        main(["--version"])
+    assert capsys.readouterr().out == f"autograph {ag.__version__}\n"
 
 
 def test_plan_is_python(capsys: pytest.CaptureFixture[str]) -> None:
