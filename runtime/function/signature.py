@@ -142,7 +142,10 @@ class Binder:
 
     def __init__(self, function: Callable[..., Any], name: str) -> None:
         self.name = name
-        self.signature = inspect.signature(function, follow_wrapped=False)
+        try:
+            self.signature = inspect.signature(function, follow_wrapped=False)
+        except ValueError:  # an object whose calls are C's to take apart: it has the signature of what it wraps
+            self.signature = inspect.signature(function)
         parameters = self.signature.parameters.values()
         kinds = inspect.Parameter
         self.ordered = tuple(

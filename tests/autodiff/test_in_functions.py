@@ -52,3 +52,16 @@ def test_as_outside(name: str) -> None:
             assert type(a) is type(b)
             if b is not None:
                 np.testing.assert_allclose(a, b)
+
+
+@pytest.mark.parametrize(
+    "transform", [ag.grad, ag.value_and_grad, ag.jacobian, ag.hessian, lambda f: ag.grad(ag.function(f))]
+)
+def test_derivatives_are_functions_that_can_be_converted(transform: Callable[..., Any]) -> None:
+    def loss(w: Any, x: Any = 2.0) -> Any:
+        return (w * w * x).sum()
+
+    derivative, w = transform(loss), np.arange(3.0)
+    converted = ag.function(derivative)
+    for args, keywords in (((w,), {}), ((w, np.ones(3)), {}), ((w,), {"x": 3.0})):
+        assert repr(converted(*args, **keywords)) == repr(derivative(*args, **keywords))
