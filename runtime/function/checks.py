@@ -278,6 +278,8 @@ class _Writer:
             self.of_dict(seen.known).append((ir.LACKING, 0, id(seen.known), self.at(key), 0))
             self.found(BUILTINS, key, expect.value)
             return
+        if kind == "keys":
+            raise _Inexpressible
         if kind == "len":
             if not isinstance(expect, StaticType) or type(expect.value) is not int:
                 raise _Inexpressible

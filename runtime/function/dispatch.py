@@ -182,6 +182,8 @@ class Conditions:
             step = (
                 f"len({at})"
                 if kind == "len"
+                else f"(*{at},)"
+                if kind == "keys"
                 else self.special_read(at, key, guard.expect)
                 if kind == "special"
                 else self.global_read(at, key)

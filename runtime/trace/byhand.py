@@ -59,13 +59,15 @@ def opened(x: Any) -> Any:
 def _keys(trace: Trace, x: Object) -> Sequence[Any] | None:
     """The keys of a dict, with guards for one from outside; None where they aren't known."""
     held, path = x._facts.example, x._facts.path
-    if x._facts.identity in trace.heap.sizes or path is None or not items.readable(trace, x):
+    # a write at a key that it has, in it or in another that may be the same one, leaves the keys as they are
+    readable = type(held) is dict and items.readable(trace, x, held)
+    if x._facts.identity in trace.heap.sizes or path is None or not readable:
         return items.known_items(trace, x)
-    place = path / ("len", None)
+    place = path / ("keys", None)
     if not all(map(is_static, held)) or outside.changes(trace, place):
         return None
-    trace.guard(place, StaticType(len(held)), f"the length of {path.text}")
-    return list(held)  # each of them is read, which guards that it is there
+    trace.guard(place, StaticType(tuple(held)), f"the keys of {path.text}, in order")
+    return list(held)
 
 
 def leaves_of(x: Any) -> tuple[list[Any], tree.Structure]:

@@ -102,9 +102,9 @@ class Heap:
         classes = (who.cls, None) if who.cls is not None else {cls for cls, _, _ in self.stale}
         return any((cls, kind, k) in self.stale for cls in classes for k in (key, ANY))
 
-    def any_stale(self, who: Identity, kind: str) -> bool:
-        """Whether an object from outside that may be this one was written at any key."""
-        return any(k == kind and (cls is None or who.cls in (None, cls)) for cls, k, _ in self.stale)
+    def stale_keys(self, who: Identity, kind: str) -> set[Any]:
+        """The keys at which an object from outside that may be this one was written since the call."""
+        return {key for cls, k, key in self.stale if k == kind and (cls is None or who.cls in (None, cls))}
 
     # ---------------------------------------------------------------- writing
     def put(self, who: Identity, kind: str, key: Any, entry: Any) -> None:

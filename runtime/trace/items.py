@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -170,13 +170,13 @@ def known_size(trace: Trace, x: Object) -> int | None:
     return size
 
 
-def readable(trace: Trace, x: Traced) -> bool:
-    """Whether the concrete example still tells what the object holds."""
+def readable(trace: Trace, x: Traced, among: Collection[Any] = ()) -> bool:
+    """Whether the concrete example still tells what the object holds, but for items at the keys `among`."""
     facts = x._facts
     return (
         facts.example is not None
         and trace.heap.trust == 0
-        and not trace.heap.any_stale(facts.identity, "item")
+        and trace.heap.stale_keys(facts.identity, "item").issubset(among)
         and type(facts.example) in (list, dict)
     )
 

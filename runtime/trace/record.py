@@ -38,9 +38,9 @@ class Placeholder:
 @dataclass(frozen=True, eq=False)
 class Path:
     """root: the index of an argument, or a one-element tuple holding an object; steps: ("attr", name),
-    ("item", key), ("len", None), ("special", name): a special method of a class, None where it has none, or
-    ("global", name): what a name means that the code of a module with these globals reads; each applied to
-    what the one before gave."""
+    ("item", key), ("len", None), ("keys", None): those of a dict in order, ("special", name): a special
+    method of a class, None where it has none, or ("global", name): what a name means that the code of a
+    module with these globals reads; each applied to what the one before gave."""
 
     root: int | tuple[Any]
     steps: tuple[tuple[str, Any], ...] = ()
@@ -48,7 +48,7 @@ class Path:
 
     def __truediv__(self, step: tuple[str, Any]) -> Path:
         kind, key = step
-        shown = {"item": f"[{key!r}]", "len": "'s length"}.get(kind, f".{key}")
+        shown = {"item": f"[{key!r}]", "len": "'s length", "keys": "'s keys"}.get(kind, f".{key}")
         if key in ("cell_contents", "value") and self.text.startswith("captured "):
             shown = ""
         elif self.text == "global ":
@@ -68,7 +68,7 @@ class Path:
             elif kind == "global":
                 value = value[key] if key in value else BUILTINS[key]
             else:
-                value = len(value)
+                value = len(value) if kind == "len" else tuple(value)
         return value
 
     @property

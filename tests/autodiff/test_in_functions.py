@@ -65,3 +65,190 @@ def test_derivatives_are_functions_that_can_be_converted(transform: Callable[...
     converted = ag.function(derivative)
     for args, keywords in (((w,), {}), ((w, np.ones(3)), {}), ((w,), {"x": 3.0})):
         assert repr(converted(*args, **keywords)) == repr(derivative(*args, **keywords))
+
+
+# -- trees of parameters that are arguments ---------------------------------------------------------------
+
+DATA = np.linspace(-1.0, 1.0, 12).reshape(4, 3)
+
+
+def dense(p: Any, x: Any) -> Any:
+    return (np.tanh(x @ p["w"] + p["b"]) ** 2).mean()
+
+
+def deep(layers: Any, x: Any) -> Any:
+    for each in layers:
+        x = np.tanh(x @ each["w"] + each["b"])
+    return (x**2).mean()
+
+
+def two(p: Any, x: Any) -> Any:
+    return (x @ p["a"]).sum() * (p["b"] ** 2).sum()
+
+
+def layer() -> Any:
+    return {"w": np.linspace(-1.0, 2.0, 9).reshape(3, 3), "b": np.array([0.5, -1.0, 2.0])}
+
+
+class Model:
+    def __init__(self) -> None:
+        self.layers, self.first = [layer(), layer()], layer()
+
+
+def stepped(p: Any, x: Any) -> Any:
+    value, slopes = ag.value_and_grad(dense)(p, x)
+    for key in p:
+        p[key] = p[key] - 0.1 * slopes[key]
+    return value, slopes
+
+
+def stepped_in_place(p: Any, x: Any) -> Any:
+    value, slopes = ag.value_and_grad(dense)(p, x)
+    for key in p:
+        p[key] -= 0.1 * slopes[key]
+    return value, slopes
+
+
+def stepped_twice(p: Any, x: Any) -> Any:
+    before = ag.grad(dense)(p, x)
+    p["w"] = p["w"] - before["w"]
+    return before, ag.grad(dense)(p, x)
+
+
+def stepped_list(p: Any, x: Any) -> Any:
+    slopes = ag.grad(lambda q: dense({"w": q[0], "b": q[1]}, x))(p)
+    for k in range(len(p)):
+        p[k] = p[k] - slopes[k]
+    p.append(slopes[0].sum())
+    return slopes
+
+
+def stepped_model(m: Any, x: Any) -> Any:
+    slopes, first = ag.grad(deep)(m.layers, x), ag.grad(dense)(m.first, x)
+    for each, slope in zip(m.layers, slopes, strict=True):
+        each["w"] = each["w"] - slope["w"]
+    return slopes, first
+
+
+def aliased(p: Any, x: Any) -> Any:
+    slopes = ag.grad(two)(p, x)
+    slopes["a"] += 1.0
+    p["a"] += 1.0
+    return slopes, p["b"], slopes["a"] is slopes["b"], p["a"] is p["b"]
+
+
+def changing(q: Any, x: Any) -> Any:
+    q["w"] = q["w"] * 2.0
+    q["new"] = q["w"].sum()
+    return dense(q, x) * q["new"] * len(q)
+
+
+def writing(p: Any, x: Any) -> Any:
+    def loss(q: Any) -> Any:
+        p["b"] = p["b"] + 1.0
+        return dense(q, x) + p["b"].sum()
+
+    return ag.grad(loss)(p)
+
+
+def one_array() -> Any:
+    w = layer()["w"]
+    return {"a": w, "b": w}
+
+
+TREES: dict[str, tuple[Callable[[Any, Any], Any], Callable[[], Any]]] = {
+    "dict": (lambda p, x: ag.grad(dense)(p, x), layer),
+    "value and gradient": (lambda p, x: ag.value_and_grad(dense)(p, x), layer),
+    "step": (stepped, layer),
+    "step in place": (stepped_in_place, layer),
+    "two steps": (stepped_twice, layer),
+    "list": (stepped_list, lambda: list(layer().values())),
+    "layers": (lambda p, x: ag.grad(deep)(p, x), lambda: [layer(), layer()]),
+    "attributes": (stepped_model, Model),
+    "nested": (
+        lambda p, x: ag.grad(lambda p: dense(p["l"][0], x) * p["s"])(p),
+        lambda: {"l": [layer(), (1, "x", None)], "s": 2.0, "n": 3},
+    ),
+    "one array twice": (aliased, one_array),
+    "is": (lambda p, x: ag.grad(lambda p: two(p, x) * (2.0 if p["a"] is p["b"] else 3.0))(p), one_array),
+    "changed in the loss": (lambda p, x: (ag.grad(changing)(p, x), list(p)), layer),
+    "written by the loss": (writing, layer),
+    "default": (lambda p, x: ag.grad(lambda p: (x @ p.get("zz", p["w"])).sum() * len(p))(p), layer),
+    "absent": (lambda p, x: ag.grad(lambda p: p["w"].sum() if "zz" in p else p["b"].sum())(p), layer),
+    "Hessian": (lambda p, x: ag.hessian(lambda p: (p["b"] ** 3).sum())(p), layer),
+    "vjp": (lambda p, x: ag.vjp(lambda p: p["b"] ** 3, p)[1](ONES), layer),
+}
+
+
+def parts(x: Any) -> tuple[list[Any], Any]:
+    return tree.flatten([x.layers, x.first] if isinstance(x, Model) else x)
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_parameters_that_are_arguments_are_staged(name: str) -> None:
+    program, make = TREES[name]
+    inside = ag.function(program, strict=True)
+    for _ in range(3):
+        mine, theirs = make(), make()
+        got, want = inside(mine, DATA), program(theirs, DATA)
+        for a, b in ((got, want), (mine, theirs)):
+            (a, shape), (b, wanted) = parts(a), parts(b)
+            assert shape == wanted
+            for x, y in zip(a, b, strict=True):
+                assert type(x) is type(y)
+                if y is not None and not isinstance(y, str):
+                    np.testing.assert_allclose(x, y, rtol=1e-12)
+
+
+def test_keys_are_in_the_order_of_the_argument() -> None:
+    inside = ag.function(lambda p, x: ag.grad(dense)(p, x))
+    backwards = dict(reversed(layer().items()))
+    assert list(inside(layer(), DATA)) == ["w", "b"]
+    assert list(inside(backwards, DATA)) == ["b", "w"]
+
+
+def test_a_key_that_is_written_need_not_have_been_there() -> None:
+    def program(p: Any, w: Any) -> Any:
+        p["w"] = w
+        return ag.grad(lambda p: (p["w"] ** 2).sum())(p)
+
+    inside = ag.function(program)
+    assert list(inside({"w": X, "b": X}, X)) == ["w", "b"]
+    assert list(inside({"b": X, "c": X}, X)) == ["b", "c", "w"]
+    assert list(inside({"b": X, "w": X}, X)) == ["b", "w"]
+
+
+def test_a_missing_key_is_an_error_as_in_plain_python() -> None:
+    inside = ag.function(lambda p, x: ag.grad(lambda p: (p["zz"] * x).sum())(p))
+    for _ in range(2):
+        with pytest.raises(KeyError, match="zz"):
+            inside({"w": X}, X)
+
+
+def untold(p: Any, x: Any) -> Any:
+    p["new"] = x
+    return ag.grad(lambda q: (q["w"] * x).sum())(p)
+
+
+def overwriting(p: Any, x: Any) -> Any:
+    def loss(q: Any) -> Any:
+        q["w"] *= 2.0
+        return (q["w"] * x).sum()
+
+    return ag.grad(loss)(p)
+
+
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        (untold, r"which arrays a dict \('p'\) holds is known only when the function runs"),
+        (overwriting, "an array is written to that may be another one's memory"),
+    ],
+)
+def test_strict_refuses_a_gradient_on_the_tape(program: Any, reason: str) -> None:
+    left = ag.function(program)
+    got, want = left({"w": X}, X), program({"w": X}, X)
+    assert list(got) == list(want)
+    np.testing.assert_array_equal(got["w"], want["w"])
+    with pytest.raises(ag.Untraceable, match=f"(?s)on the tape: {reason}.*test_in_functions.py:.*ag.grad"):
+        ag.function(program, strict=True)({"w": X}, X)

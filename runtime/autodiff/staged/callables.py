@@ -23,7 +23,7 @@ from runtime.autodiff.staged.gradient import value_and_grad
 from runtime.autodiff.staged.kinds import NotStaged, known_shape, positions
 from runtime.autodiff.staged.products import fitting
 from runtime.autodiff.transforms import ArgNums, given
-from runtime.errors import AutographError, GradientError
+from runtime.errors import AutographError, GradientError, Untraceable
 from runtime.function.polymorphic import PolymorphicFunction
 from runtime.function.signature import Binder, Bound, Signature
 from runtime.ir.graph import Const, Graph, Operand
@@ -111,9 +111,11 @@ class Derivative:
             raise
         except Exception as reason:
             trace.rollback(mark)
-            trace.note(
-                "python", f"the {self.what} of {_name(self.f)} is taken on the tape: {first_line(reason)}"
-            )
+            what = f"the {self.what} of {_name(self.f)} is taken on the tape"
+            try:
+                trace.leave(f"{what}: {first_line(reason)}")
+            except Untraceable as refused:
+                raise refused from reason
             value = trace.emit(
                 "py.call", [Const(self.eager) if self.plain else self._operand(), *args], kwargs
             )

@@ -28,6 +28,7 @@ from runtime.ops.table import OPS
 from runtime.passes.unread import drop_unread, read_known
 from runtime.trace.byhand import closed, opened
 from runtime.trace.core import Trace, is_static
+from runtime.trace.joins import in_words
 from runtime.trace.regions import close_regions, drop_invisible
 from runtime.trace.values import Object, Tensor, Traced
 from runtime.types import OBJECT, ArrayType, NumberType, ObjectType, StaticType, Type, WeakType
@@ -52,10 +53,11 @@ class Call:
         self.leaves: list[Any] = []  # the followed leaves, as they were given
         self.structures: list[Any] = []
         self.live: list[list[bool]] = []
+        given = list(args)
+        # what a container holds is read out here: it is used in the region and after it
+        trees = [tree.flatten(opened(args[k])) for k in numbers]
         with trace.region("gradient") as builder:
-            given = list(args)
-            for k in numbers:
-                leaves, structure = tree.flatten(opened(args[k]))
+            for k, (leaves, structure) in zip(numbers, trees, strict=True):
                 live = [self._differentiable(x) for x in leaves]
                 inner = [self._param(builder, x) if f else x for x, f in zip(leaves, live, strict=True)]
                 given[k] = closed(tree.unflatten(structure, inner))
@@ -81,7 +83,10 @@ class Call:
             return isinstance(x, (float, complex, np.inexact))
         if not isinstance(x, Tensor):
             if isinstance(x, Object):
-                raise NotStaged("an argument whose contents aren't known")
+                t, name = x._facts.type, x._facts.operand.name
+                what = in_words(t) if isinstance(t, ObjectType) and t.cls is not None else "an argument"
+                what += f" ({name!r})" if name else ""
+                raise NotStaged(f"which arrays {what} holds is known only when the function runs")
             return False
         return inexact(x._facts.type)
 

@@ -31,6 +31,7 @@ from runtime.ir.walk import clone
 from runtime.ops.adjoint import Composite
 from runtime.ops.table import OPS
 from runtime.trace.core import Trace
+from runtime.trace.joins import in_words
 from runtime.types import ArrayType, TupleType
 
 _SAME = frozenset({"py.bound", "py.check", "py.expect"})  # give their first operand back
@@ -299,7 +300,7 @@ class Linear:
             if made is not None:
                 self._check_operands(row, made.inputs)
             elif isinstance(x, Value) and x in self.varied and not inexact(x.type):
-                raise NotStaged(f"{row.name} of {x.type}")
+                raise NotStaged(f"{row.name} of {in_words(x.type)}")
 
     # ------------------------------------------------------------------ values
     def value(self, x: Operand) -> Any:
