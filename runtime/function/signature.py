@@ -144,7 +144,7 @@ class Binder:
         self.name = name
         try:
             self.signature = inspect.signature(function, follow_wrapped=False)
-        except ValueError:  # an object whose calls are C's to take apart: it has the signature of what it wraps
+        except ValueError:  # an object whose calls are taken apart in C has the signature of what it wraps
             self.signature = inspect.signature(function)
         parameters = self.signature.parameters.values()
         kinds = inspect.Parameter
