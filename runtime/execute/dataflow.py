@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from runtime.dataclass import dataclass
 from runtime.errors import GraphError
-from runtime.ir.effects import effect_of, removable
+from runtime.ir.effects import removable
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
-from runtime.ir.opdef import PURE, OpDef
+from runtime.ir.opdef import OpDef
 from runtime.ir.parts import Try, With
 from runtime.types import ArrayType, NumberType, StaticType, TupleType, Type, WeakType
 
@@ -165,7 +165,7 @@ class Flow:
 
     def free(self, node: Node) -> bool:
         """Whether nobody can tell when the node is evaluated: pure, never raises, reads no memory."""
-        if node.regions or self.row(node).raises or effect_of(node, self.table) != PURE:
+        if node.regions or self.row(node).raises or not removable(node, self.table):
             return False
         return node.op in _HOLDERS or all(_immutable(operand.type) for operand in node.inputs)
 

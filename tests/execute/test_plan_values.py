@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 
+from runtime.execute.loader import load
+from runtime.execute.python_source import plan_source
 from runtime.ir.graph import Const, Graph, Value
+from runtime.ir.text import parse_graph
 from tests.execute.build import OBJECT, WEAK_INT, Region, named, same
 from tests.property.graphs import random_graph, record
 
@@ -82,3 +86,16 @@ def shuffle(seed: int) -> Graph:
 def test_loops_that_shuffle_their_carries(start: int) -> None:
     for seed in range(start, start + BLOCK):
         same(shuffle(seed), 1, 4)
+
+
+def test_what_may_raise_comes_after_the_writes_before_it() -> None:
+    graph = parse_graph(
+        "graph f(x: float64[3], n: float):\n"
+        "    y: float64[3] = np.maximum(x, 0.5, out=x)\n"
+        "    z: object = np.invert(n)\n"
+        "    return y\n"
+    )
+    x = np.arange(-1.0, 2.0)
+    with pytest.raises(TypeError):
+        load(plan_source(graph))(x, 1.0)
+    assert x.tolist() == [0.5, 0.5, 1.0]
