@@ -1,0 +1,16 @@
+"""Native code is what is tested here, whichever executor all other tests are given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from runtime.config import settings
+
+
+@pytest.fixture(autouse=True)
+def natively() -> Iterator[None]:
+    """Plans alone have nothing to do with these tests (`python -m tests.each_executor numpy`)."""
+    with settings.override(executor="auto" if settings.executor == "numpy" else settings.executor):
+        yield
