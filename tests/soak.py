@@ -13,7 +13,7 @@ import resource
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -74,28 +74,78 @@ def native(function: Callable[..., Any], *args: Any) -> Any:
 
 
 # ------------------------------------------------------------------------------------------------- leaks
-def calls_leak(calls: int) -> float:
-    """Bytes kept per call of native code, all ways out of it included."""
-    x = np.arange(8.0)
+def grown(n: int, x: Any) -> Any:
+    """A list that is made, grows and is handed back."""
+    out = []
+    for i in range(n):
+        out.append(x[i] * 0.5)
+    return out
+
+
+def listed(items: list[float], seen: list[int]) -> float:
+    """A list that is read, and one that is written."""
+    s = 0.0
+    for item in items:
+        s += item
+    seen.append(len(items))
+    seen.pop()
+    return s
+
+
+def counted(words: list[str], found: dict[str, int]) -> Any:
+    """Objects only."""
+    for word in words:
+        found[word] = found.get(word, 0) + 1
+    return found, len(words)
+
+
+def calm(call: Callable[[], Any], *stopped: type[Exception]) -> Callable[[], Any]:
+    """The call, whose error is expected."""
+
+    def quiet() -> None:
+        try:
+            call()
+        except stopped:
+            pass
+
+    return quiet
+
+
+def calls() -> Iterator[tuple[str, int, Callable[[], Any]]]:
+    """What is called again and again: its name, one in how many calls of all it is, and the call."""
+    x, short = np.arange(8.0), np.arange(3.0)
     loop, chain, outside = native(looping(0.5), 8, x), native(chained(0.5), x), native(raising(0.5), 8, x)
-    short = np.arange(3.0)
+    lists = native(grown, 8, x)
+    yield "native, numbers", 1, lambda: loop(8, x)
+    yield "native, arrays", 1, lambda: chain(x)
+    yield "native, a list made", 2, lambda: lists(8, x)
+    yield "native, an error", 16, calm(lambda: outside(8, short), IndexError)
+    with settings.override(executor="numpy"):
+        plans = [ag.function(f) for f in (looping(0.5), chained(0.5), raising(0.5), grown, listed)]
+        plan_loop, plan_chain, plan_outside, plan_lists, plan_listed = plans
+        yield "plan, numbers", 4, lambda: plan_loop(8, x)
+        yield "plan, arrays", 1, lambda: plan_chain(x)
+        yield "plan, a list made", 4, lambda: plan_lists(8, x)
+        yield "plan, lists of the caller", 1, lambda: plan_listed([1.0, 2.5], [])
+        yield "plan, an error", 16, calm(lambda: plan_outside(8, short), IndexError)
+        assert all(plan.traces[-1].concrete.native is None for plan in plans)
+    with settings.override(executor="auto"):
+        reads, objects = ag.function(listed), ag.function(counted)
+        yield "lists of the caller", 1, lambda: reads([1.0, 2.5], [])
+        yield "objects", 1, lambda: objects(["a", "b", "a"], {})
 
-    def some(n: int) -> None:
-        for k in range(n):
-            loop(8, x)
-            chain(x)
-            if k % 16 == 0:
-                try:
-                    outside(8, short)
-                except IndexError:
-                    pass
 
-    some(calls // 50 + 100)
-    gc.collect()
-    before = resident()
-    some(calls // 2)
-    gc.collect()
-    return (resident() - before) / max(calls, 1)
+def calls_leak(count: int) -> Iterator[tuple[str, int, float, float]]:
+    """Name, calls, and bytes and Python's memory blocks kept per call of each, all ways out included."""
+    for name, one_in, call in calls():
+        n = max(count // one_in, 1)
+        found = []
+        for k in (n // 50 + 1000, n):
+            for _ in range(k):
+                call()
+            gc.collect()
+            found.append((resident(), sys.getallocatedblocks()))
+        yield name, n, *((after - before) / n for before, after in zip(*found, strict=True))
 
 
 def compiling_leaks(rounds: int) -> float:
@@ -193,8 +243,9 @@ def main(args: list[str]) -> int:
     settings.executor = "native"
     what, numbers = args[0] if args else "", [float(x) for x in args[1:]]
     if what == "leak":
-        calls, rounds = (int(x) for x in (numbers + [1_000_000, 2_000][len(numbers) :]))
-        print(f"{calls} calls: {calls_leak(calls):.3f} bytes kept per call")
+        count, rounds = (int(x) for x in (numbers + [1_000_000, 2_000][len(numbers) :]))
+        for name, n, size, blocks in calls_leak(count):
+            print(f"{name}: {n} calls, {size:.3f} bytes and {blocks:.5f} blocks kept per call", flush=True)
         print(f"{rounds} rounds: {compiling_leaks(rounds):.0f} bytes kept per compiled function")
         return 0
     if what == "threads":
