@@ -42,7 +42,7 @@ _NEW = frozenset(
     for name in (
         "sum prod max min mean std var any all argmax argmin ptp cumsum cumprod count_nonzero zeros ones "
         "empty full eye identity arange linspace zeros_like ones_like empty_like full_like copy tril triu "
-        "roll repeat tile take where concatenate stack vstack hstack sort argsort clip round around diff "
+        "roll repeat tile take where concatenate stack vstack hstack sort argsort clip "
         "outer dot inner tensordot isclose"
     ).split()
 ) | {"nd.copy", "nd.flatten"}
@@ -78,10 +78,28 @@ def makes_new(node: Node, table: Mapping[str, OpDef]) -> bool:
     """Whether the node's one result is a new array (or a scalar) that nobody else has."""
     if len(node.outputs) != 1 or not isinstance(node.outputs[0].type, ArrayType) or "out" in node.keywords:
         return False
+    if node.op in _SOMETIMES:
+        return _SOMETIMES[node.op](node)
     if node.op in OPERATORS or node.op in _NEW:
         return True
     row = table.get(node.op)
     return row is not None and isinstance(row.run, np.ufunc)
+
+
+def _rounds_floats(node: Node) -> bool:
+    """Whether what is rounded has something to round: NumPy may hand back an array of integers as it is."""
+    t = node.inputs[0].type
+    return isinstance(t, ArrayType) and t.dtype.kind in "fc"
+
+
+def _subtracts(node: Node) -> bool:
+    """Whether differences are taken at all: with n=0, the array itself comes back."""
+    given = dict(zip(node.keywords, node.inputs[len(node.inputs) - len(node.keywords) :], strict=True))
+    count = node.inputs[1] if len(node.inputs) - len(node.keywords) > 1 else given.get("n", Const(1))
+    return isinstance(count, Const) and type(count.value) is int and count.value > 0
+
+
+_SOMETIMES = {"np.round": _rounds_floats, "np.around": _rounds_floats, "np.diff": _subtracts}
 
 
 def sees_contents_only(node: Node, k: int, table: Mapping[str, OpDef]) -> bool:
