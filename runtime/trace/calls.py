@@ -21,6 +21,7 @@ from runtime import pyops
 from runtime.boxes import Cell
 from runtime.ir.graph import Const
 from runtime.ir.opdef import OpDef
+from runtime.ops.draws import made_stream, result_type
 from runtime.trace import callees, growing, items, outside
 from runtime.trace.attributes import Method, get_attr, guard_special, set_attr, special_method
 from runtime.trace.builtins import BUILTINS
@@ -333,7 +334,8 @@ def call_method(trace: Trace, m: Method, args: tuple[Any, ...], kwargs: dict[str
         and name not in ("split", "rsplit", "partition", "encode", "index", "find", "count")
         else OBJECT
     )
-    result = _plain_method(trace, x, name, args, kwargs, claim)
+    drawn = _drawn(trace, cls, name, args, kwargs)
+    result = _plain_method(trace, x, name, args, kwargs, claim if drawn is None else drawn)
     if isinstance(x, Object):
         trace.heap.written(x._facts.identity, "item", ANY)
         trace.heap.written(x._facts.identity, "attr", ANY)
@@ -561,6 +563,24 @@ def run_time_call(
             claim = WEAK_INT if target in _MATH_INT else WEAK_BOOL if target in _MATH_BOOL else WEAK_FLOAT
             if getattr(target, "__name__", "") in ("modf", "frexp", "prod", "fsum", "sumprod", "dist"):
                 claim = OBJECT
-    result = trace.record("py.call", [f, *args], kwargs, type=claim)
+    result = trace.record(
+        "py.call", [f, *args], kwargs, type=claim or _stream_claim(trace, target, args, kwargs)
+    )
     called(trace, target, (*args, *kwargs.values()))
     return result
+
+
+def _drawn(trace: Trace, cls: type | None, name: str, args: Any, kwargs: dict[str, Any]) -> Type | None:
+    """What a method of a random stream gives."""
+    types_of = {key: trace.type_of(x) for key, x in kwargs.items()}
+    return result_type(cls, name, [trace.type_of(x) for x in args], types_of)
+
+
+def _stream_claim(trace: Trace, target: Any, args: Any, kwargs: dict[str, Any]) -> Type | None:
+    """What a call gives of a random stream's method, or of what makes one."""
+    if isinstance(target, (types.MethodType, types.BuiltinFunctionType)):
+        cls, name = type(target.__self__), target.__name__
+        own = isinstance(target, types.BuiltinFunctionType) or target.__func__ is getattr(cls, name, None)
+        return _drawn(trace, cls, name, args, kwargs) if own else None
+    types_of = {key: trace.type_of(x) for key, x in kwargs.items()}
+    return made_stream(target, [trace.type_of(x) for x in args], types_of)
