@@ -6,7 +6,7 @@ import itertools
 import types
 from typing import Any
 
-from runtime.boxes import Cell, bound
+from runtime.boxes import Cell, bound, global_value
 from runtime.errors import GuardError
 from runtime.types import Type, describes, same_static
 
@@ -16,6 +16,7 @@ __all__ = [
     "catches",
     "check_same",
     "expect",
+    "global_value",
     "list_of",
     "make_function",
     "merged",

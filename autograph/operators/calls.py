@@ -27,7 +27,8 @@ from runtime.function.polymorphic import PolymorphicFunction
 from runtime.places import is_users, span_of
 from runtime.trace.api import Hooks
 from runtime.trace.core import Trace, active
-from runtime.trace.heap import NOTHING, Namespace
+from runtime.trace.heap import NOTHING, UNKNOWN, Namespace
+from runtime.trace.items import global_at_run_time
 from runtime.trace.record import BUILTINS, Path
 from runtime.trace.values import Star
 from runtime.types import OBJECT, StaticType
@@ -135,13 +136,23 @@ class TracedGlobals(dict[str, Any]):
             if name in self.real and {place.key, ("any", place.key)} & self.trace.volatile:
                 self.trace.guard(place, OBJECT, place.text)  # it is read at run time, if it is there
             return self.handle[name]
+        if self.trace.heap.is_stale(self.handle._facts.identity, "item", name):
+            return global_at_run_time(self.trace, self.handle, name)  # written on one of the paths
         usual = any(self.get("__builtins__") is space for space in (BUILTINS, builtins))
         if name in BUILTINS and usual:
             place, value = path / ("global", name), BUILTINS[name]
             if not isinstance(value, (types.BuiltinFunctionType, type)):  # somebody put it there for a while
                 return self.trace.lift(value, Path((builtins,), (), "builtins") / ("attr", name))
             self.trace.guard(place, StaticType(value), place.text)
+        elif self.trace.heap.trust == UNKNOWN:
+            return global_at_run_time(self.trace, self.handle, name)  # code that ran may have made it
         raise KeyError(name)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self.handle[name] = value
+
+    def __delitem__(self, name: str) -> None:
+        del self.handle[name]
 
 
 class SourceHooks(Hooks):

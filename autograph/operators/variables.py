@@ -7,9 +7,8 @@ from typing import Any
 
 from runtime import boxes
 from runtime.boxes import Cell as PlainCell
-from runtime.boxes import unbound
+from runtime.boxes import global_value, unbound, unknown_name
 from runtime.trace.core import Diverged, active
-from runtime.trace.values import Object
 from runtime.types import ObjectType
 
 
@@ -27,7 +26,10 @@ def Cell(name: str, *value: Any, cell: Any = None) -> Any:
 
 
 class GlobalCell:
-    """A global name that the function rebinds: `.value` reads, writes and deletes it in the module."""
+    """A global name that the function rebinds: `.value` reads, writes and deletes it in the module.
+
+    space: the module's globals, or what stands for them while tracing.
+    """
 
     __slots__ = ("name", "space")
 
@@ -36,11 +38,12 @@ class GlobalCell:
 
     @property
     def value(self) -> Any:
-        """The global's value; NameError where there is none."""
+        """What the name means; NameError where that is nothing."""
         try:
             return self.space[self.name]
         except KeyError:
-            raise NameError(f"name '{self.name}' is not defined") from None
+            pass
+        return global_value(self.space, self.name)
 
     @value.setter
     def value(self, value: Any) -> None:
@@ -48,7 +51,13 @@ class GlobalCell:
 
     @value.deleter
     def value(self) -> None:
-        del self.space[self.name]
+        try:
+            del self.space[self.name]
+        except KeyError:
+            pass
+        else:
+            return
+        raise unknown_name(self.name)
 
     def set(self, value: Any) -> Any:
         """Assign and return the value: what `:=` does where a statement can't stand."""
@@ -59,14 +68,12 @@ class GlobalCell:
         """The box at run time, for code that isn't traced."""
         trace = active()
         assert trace is not None
-        return trace.emit("py.call", [trace.constant(GlobalCell), self.name, self.space])
+        return trace.emit("py.call", [trace.constant(GlobalCell), self.name, self.space.handle])
 
 
 def global_cell(name: str) -> GlobalCell:
     """The box of a global name of the calling function's module."""
-    space = sys._getframe(1).f_globals
-    handle = getattr(space, "handle", None)
-    return GlobalCell(name, handle if isinstance(handle, Object) else space)
+    return GlobalCell(name, sys._getframe(1).f_globals)
 
 
 def bound(value: Any, name: str, free: bool = False) -> Any:

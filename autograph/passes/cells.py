@@ -10,6 +10,7 @@ reported in `work.boxed_free`: their cells must hold boxes.
 from __future__ import annotations
 
 import functools
+import sys
 from typing import Any
 
 import gast
@@ -192,6 +193,13 @@ def late_walruses(root: gast.AST, table: dict[gast.AST, Scope]) -> list[tuple[Sc
     return found
 
 
+def _inlined(scope: Scope) -> bool:
+    """Whether Python runs the comprehension as a part of the function that it stands in."""
+    return sys.version_info >= (3, 12) and isinstance(
+        scope.node, (gast.ListComp, gast.SetComp, gast.DictComp)
+    )
+
+
 def _check_targets(scope: Scope, captures: Captures, work: Work) -> None:
     shared = sorted(captures.inner(scope) & scope.bound.keys())
     if shared:
@@ -228,6 +236,7 @@ class Boxer(Rewriter):
     ) -> None:
         self.work, self.table, self.boxes, self.free = work, table, boxes, free
         self.scope: Scope = table[work.root]
+        self.in_class = self.in_place = False  # in the body of a class; at the target of `x += 1`
         self.of_scope: dict[Scope, list[tuple[str, str]]] = {}
         for (scope, name), box in boxes.items():
             self.of_scope.setdefault(scope, []).append((name, box))
@@ -243,12 +252,26 @@ class Boxer(Rewriter):
             at = at.parent
         return name if name in self.free else None
 
-    def value(self, box: str, node: gast.AST, ctx: gast.AST) -> gast.AST:
-        return locate(attribute(load(box), "value", ctx), node)
+    def value(self, box: str, node: gast.AST, ctx: gast.AST, name: str = "value") -> gast.AST:
+        return locate(attribute(load(box), name, ctx), node)
+
+    def read(self, box: str, node: gast.Name) -> gast.AST:
+        """A use of the name other than an assignment: an inner function's own name for it is `free`."""
+        owner = self.scope.owner(node.id)
+        free = owner is not None and (self.in_class or self.own_variables(self.scope) is not owner)
+        return self.value(box, node, node.ctx, "free" if free else "value")
+
+    def own_variables(self, scope: Scope) -> Scope:
+        """The scope of the function of the user's in whose frame code of this scope runs."""
+        made = (self.work.islands, self.work.makers)
+        while scope.parent is not None and (_inlined(scope) or any(scope.node in part for part in made)):
+            scope = scope.parent
+        return scope
 
     def inside(self, node: Any) -> None:
         """Rewrite the inner parts of a function-like node."""
         before, self.scope = self.scope, self.table[node]
+        in_class, self.in_class = self.in_class, False
         if isinstance(node, COMPREHENSIONS):
             first = node.generators[0].iter
             node.generators[0].iter = constant(None)
@@ -268,7 +291,7 @@ class Boxer(Rewriter):
             start = [locate(assign(box, value), node) for box, value in self.new_boxes(node)]
             place = after_docstring(body)
             node.body = [*body[:place], *start, *body[place:]] or [locate(gast.Pass(), node)]
-        self.scope = before
+        self.scope, self.in_class = before, in_class
 
     def new_boxes(self, node: gast.AST) -> list[tuple[str, gast.AST]]:
         scope = self.table[node]
@@ -308,7 +331,14 @@ class Boxer(Rewriter):
                 if stored and self.box(name.id) is not None:
                     what = f"the class body binds {name.id!r}, which is shared outside it"
                     self.work.refuse(name, what, "both would be one box")
-        return self.generic(node)
+        outer = ("decorator_list", "bases", "keywords")
+        parts = {name: [self.visit(part) for part in getattr(node, name)] for name in outer}
+        node.__dict__.update(dict.fromkeys(outer, []))
+        self.in_class, before = True, self.in_class
+        self.generic(node)
+        self.in_class = before
+        node.__dict__.update(parts)
+        return node
 
     def visit_Lambda(self, node: Any) -> Any:
         node.args.defaults = [self.visit(part) for part in node.args.defaults]
@@ -327,7 +357,17 @@ class Boxer(Rewriter):
 
     def visit_Name(self, node: Any) -> Any:
         box = self.box(node.id)
-        return node if box is None else self.value(box, node, node.ctx)
+        if box is None:
+            return node
+        stored = isinstance(node.ctx, gast.Store) and not self.in_place
+        return self.value(box, node, node.ctx) if stored else self.read(box, node)
+
+    def visit_AugAssign(self, node: Any) -> Any:
+        node.value = self.visit(node.value)
+        self.in_place, before = True, self.in_place
+        node.target = self.visit(node.target)
+        self.in_place = before
+        return node
 
     def visit_NamedExpr(self, node: Any) -> Any:
         node.value = self.visit(node.value)

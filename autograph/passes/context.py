@@ -79,6 +79,7 @@ class Work:
     return_flags: function -> the names of its flag and of the value to be returned.
     inner: the user's inner functions and lambdas, and comprehensions that are functions of their own.
     islands: opaque functions that are called once, where they stand.
+    makers: opaque functions that make what is defined in them, called where the definition stood.
     deepest: how many statements may stand in one another before the inner ones become an island.
     boxes: names of boxes; direct: inner functions that may be called as written.
     """
@@ -101,6 +102,7 @@ class Work:
         self.boxed_free: frozenset[str] = frozenset()
         self.in_use: list[str] = []
         self.islands: dict[gast.AST, Island] = {}
+        self.makers: set[gast.AST] = set()
         self.deepest = 1000
         self.bound_names = bound_names(root)
         self.inner = {part for part in walk(root) if isinstance(part, FUNCTIONS)} - {root}

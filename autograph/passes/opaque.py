@@ -63,6 +63,7 @@ class _Hider(Rewriter):
         maker = self.work.fresh(f"make_{node.name}")
         made = function(maker, (), [node, gast.Return(value=load(node.name))])
         made.__class__ = Opaque
+        self.work.makers.add(made)
         return [locate(made, node), locate(assign(node.name, self.work.ag("python", load(maker))), node)]
 
     visit_ClassDef = visit_AsyncFunctionDef = _made

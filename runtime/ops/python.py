@@ -163,6 +163,13 @@ ROWS: tuple[OpDef, ...] = (
         run=pyops.bound,
     ),
     OpDef(
+        name="py.global",
+        doc="What a global name means; raises as Python does.",
+        rule=lambda space, name: OBJECT,
+        run=pyops.global_value,
+        effect=EFFECT,
+    ),
+    OpDef(
         name="py.function",
         doc="A plain function over code, globals, facts, defaults and free variables.",
         rule=lambda *a: ObjectType(pyops.make_function.__class__),

@@ -66,6 +66,8 @@ def get_attr(trace: Trace, x: Traced, name: str) -> Any:
     if name == "__kwdefaults__":
         _untraceable_part(trace, x, name)  # a dict that may be written to
     cls, example = known_class(x), x._facts.example
+    if cls is Cell and name == "free":
+        return _free_value(trace, x)
     guard_special(trace, cls, "__getattribute__", "__getattr__")
     entry = trace.heap.get(x._facts.identity, "attr", name)
     if entry is not NOTHING:
@@ -83,6 +85,14 @@ def get_attr(trace: Trace, x: Traced, name: str) -> Any:
             else _load(trace, x, name, OBJECT)
         )
     return _instance_attr(trace, x, cls, name)
+
+
+def _free_value(trace: Trace, x: Traced) -> Any:
+    """The variable in a `Cell`, as an inner function reads it."""
+    entry = trace.heap.get(x._facts.identity, "attr", "value")
+    if entry is not NOTHING and not isinstance(entry, Loaded):
+        return entry
+    return _load(trace, x, "free", OBJECT if entry is NOTHING else entry.type)
 
 
 def _plain_lookup(cls: type) -> bool:
@@ -273,7 +283,7 @@ def _user(f: Any) -> bool:
 def _load(trace: Trace, x: Traced, name: str, claim: Type) -> Any:
     """Read the attribute at run time."""
     value = trace.emit(
-        "py.getattr", [trace.receiver(x), name], type=claim, name="" if name == "value" else name
+        "py.getattr", [trace.receiver(x), name], type=claim, name="" if name in ("value", "free") else name
     )
     assert value is not None
     if claim == OBJECT:
@@ -317,6 +327,8 @@ def _untraceable_part(trace: Trace, x: Traced, name: str) -> None:
 def set_attr(trace: Trace, x: Traced, name: str, value: Any) -> None:
     """`x.name = value`."""
     cls = known_class(x)
+    if cls is Cell and name == "free":
+        name = "value"
     found = inspect.getattr_static(cls, name, None) if cls is not None else None
     _untraceable_part(trace, x, name)
     settable = isinstance(found, property) and found.fset is not None and cls is not Cell
@@ -347,9 +359,9 @@ def del_attr(trace: Trace, x: Traced, name: str) -> None:
     """`del x.name`."""
     _untraceable_part(trace, x, name)
     trace.emit("py.delattr", [trace.receiver(x), name])
-    trace.heap.written(x._facts.identity, "attr", name)
-    trace.heap.complete.discard(x._facts.identity)
     cls = known_class(x)
+    trace.heap.written(x._facts.identity, "attr", "value" if cls is Cell else name)
+    trace.heap.complete.discard(x._facts.identity)
     found = inspect.getattr_static(cls, name, _MISSING) if cls is not None else _MISSING
     deleter = getattr(cls, "__delattr__", None) is not getattr(object, "__delattr__", None)
     if cls is None or isinstance(found, property) or _computed(found) or deleter and not benign_class(cls):

@@ -19,7 +19,7 @@ from runtime.trace import growing, outside, variables
 from runtime.trace.attributes import special_method
 from runtime.trace.core import Trace, is_static
 from runtime.trace.doubts import doubt, doubt_inside, is_callback
-from runtime.trace.heap import ANY, NOTHING, Loaded, Namespace
+from runtime.trace.heap import ANY, CLEAN, NOTHING, Loaded, Namespace
 from runtime.trace.pending import taken
 from runtime.trace.values import Object, Star, Tensor, Traced, describe, known_class
 from runtime.types import (
@@ -208,11 +208,25 @@ def get_item(trace: Trace, x: Traced, key: Any) -> Any:
         elif (known := growing.known(trace, x)) is not None:
             trace.heap.kinds[part._facts.identity] = known[0], 0
         return part
+    if x._facts.identity.cls is Namespace:
+        return global_at_run_time(trace, x, key)
     claim = growing.item_type(trace, x) if cls is list and known_class(key) in (int, bool) else None
     value = trace.emit("getitem", [trace.receiver(x), key], type=None if claim == OBJECT else claim)
     assert value is not None
     doubt(trace, x)
     doubt_inside(trace, key)
+    return trace.wrap(value)
+
+
+def global_at_run_time(trace: Trace, space: Traced, name: str) -> Any:
+    """What a global name means when the graph runs: a builtin, or NameError, where it is gone by then."""
+    facts, op = space._facts, "py.global"
+    if trace.heap.trust == CLEAN and facts.path is not None and name in facts.example:
+        place = facts.path / ("item", name)
+        trace.guard(place, OBJECT, place.text)
+        op = "getitem"  # it is there when the call begins, and nothing that is left to the graph deletes it
+    value = trace.emit(op, [trace.receiver(space), name])
+    assert value is not None
     return trace.wrap(value)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from runtime.errors import Untraceable
 from runtime.ir.graph import Const, Value
 from runtime.trace.core import Trace, is_static
-from runtime.trace.heap import CLEAN, UNKNOWN
+from runtime.trace.heap import CLEAN, UNKNOWN, Namespace
 from runtime.trace.record import Path, Placeholder
 from runtime.trace.trust import trusted
 from runtime.trace.values import Traced
@@ -42,6 +42,8 @@ def read(trace: Trace, holder: Traced, kind: str, key: Any, value: Any) -> Any:
 
     def load(claim: Type) -> Value:
         op = "py.getattr" if kind == "attr" else "getitem"
+        if facts.identity.cls is Namespace and trace.heap.trust == UNKNOWN:
+            op = "py.global"  # what ran may have deleted it
         name = (
             key
             if isinstance(key, str) and key.isidentifier() and key not in ("value", "cell_contents")

@@ -176,9 +176,7 @@ def test_text() -> None:
         t = [s for x.y in s]
         return [t for x.y in s]
     """
-    assert (
-        text_of(conversion(source).node)
-        == textwrap.dedent("""
+    assert text_of(conversion(source).node) == textwrap.dedent("""
     def f(x):
         s = ag.Cell('s')
         t = ag.Cell('t')
@@ -193,15 +191,14 @@ def test_text() -> None:
         def if_false():
 
             def island_1():
-                t.value = [s.value for x.y in s.value]
+                t.value = [s.READ for x.y in s.value]
             ag.python(island_1, 'a comprehension over an attribute or item is not converted')
 
             def island_2():
-                return [t.value for x.y in s.value]
+                return [t.READ for x.y in s.value]
             return ag.python(island_2, 'a comprehension over an attribute or item is not converted')
         return ag.cond(ag.is_not(island_left, None), lambda: island_left[1], if_false)
-    """).strip()
-    )
+    """).strip().replace("READ", "value" if sys.version_info >= (3, 12) else "free")
 
 
 def test_strict_says_why(tmp_path: Any) -> None:

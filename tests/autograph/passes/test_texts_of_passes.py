@@ -170,7 +170,7 @@ GOLDEN = {
             total.value = 0
 
             def push(e):
-                total.value += e
+                total.free += e
 
             def loop_body(e):
                 push(e)
