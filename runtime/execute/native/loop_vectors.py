@@ -19,6 +19,7 @@ from runtime.execute.native.emit import Block, Emitter, Phi, needed
 from runtime.execute.native.flattened import flattened
 from runtime.execute.native.growth import NAMES, OVERFLOW, PART, Growing
 from runtime.execute.native.host import vector_bytes
+from runtime.execute.native.trials import trial
 from runtime.pattern import pattern
 
 MAX_LINES = 120
@@ -57,7 +58,7 @@ class _Cannot(Exception):
 @dataclasses.dataclass
 class _Access:
     """A place that is read or written in each trip: its base, where element 0 of it is at the first trip, and
-    how far the index is from the counter (None: the same place in all trips)."""
+    how far the index is from the counter (None: the same place in all trips; spot: its base and index)."""
 
     number: int
     write: bool
@@ -66,6 +67,7 @@ class _Access:
     apart: str | None
     start: str
     tags: str
+    spot: tuple[str, str] = ("", "")
 
 
 def vectorize(e: Emitter, blocks: list[Block], head: Block) -> bool:
@@ -109,6 +111,8 @@ class _Loop:
         self.lines: list[str] = []
         self.accesses: list[_Access] = []
         self.addresses: dict[str, tuple[str, str, str, str, str]] = {}
+        self.spots: dict[str, tuple[str, str]] = {}
+        self.trials: list[tuple[str, list[str], str]] = []  # when one is due, its lines, whether all goes on
         self.lanes = vector_bytes() // max([2, *(SIZES[t] for t in self.types())])
         self.now, self.phis = e.name(), list[tuple[Phi, Phi, str]]()
         self.again = not any(x.startswith(("store ", "cstore ")) for x in self.text)
@@ -297,6 +301,7 @@ class _Loop:
             self.uniform[name] = self.make(
                 self.before, f"getelementptr {llvm}, ptr {base}, i64 {self.scalar(index)}"
             )
+            self.spots[self.uniform[name]] = base, self.scalar(index)
             return
         if index == self.counter:
             at, apart = self.now, "0"
@@ -354,7 +359,10 @@ class _Loop:
                 raise _Cannot
             self.accesses.append(_Access(number, write, llvm, base, apart, start, tags))
         elif self.outer(at) and not write:
-            self.accesses.append(_Access(number, write, llvm, "", None, self.scalar(at), tags))
+            start = self.scalar(at)
+            self.accesses.append(
+                _Access(number, write, llvm, "", None, start, tags, self.spots.get(start, ("", "")))
+            )
         else:
             raise _Cannot
 
@@ -371,10 +379,26 @@ class _Loop:
                     continue
                 if s.base == a.base:
                     raise _Cannot
-                found.setdefault((min(s.start, a.start), max(s.start, a.start)), (s, a))
+                if not self.tried(s, a):
+                    found.setdefault((min(s.start, a.start), max(s.start, a.start)), (s, a))
         if len(found) > MAX_MEETINGS:
             raise _Cannot
         return list(found.values())
+
+    def tried(self, s: _Access, a: _Access) -> bool:
+        """Whether the only trip that writes what all trips read can be tried."""
+        if self.trials or a.spot[0] != s.base or a.llvm != s.llvm or a.number > s.number or s.apart is None:
+            return False
+        at = self.make(self.before, f"sub i64 {a.spot[1]}, {s.apart}")
+        length = self.make(self.before, f"sub i64 {self.stop}, {self.first}")
+        inside = self.make(
+            self.before, f"icmp ult i64 {self.make(self.before, f'sub i64 {at}, {self.first}')}, {length}"
+        )
+        known, carried = {**self.uniform, self.counter: at}, set(self.after) - {self.counter}
+        found = trial(self.text, s.number, a.start, known, carried - self.uniform.keys(), self.e.name)
+        if found is not None:
+            self.trials.append((inside, *found))
+        return found is not None
 
     def _ahead(self, a: _Access, s: _Access) -> bool:
         """Whether a read, before the write in a trip, is of what a later trip writes."""
@@ -470,6 +494,9 @@ class _Loop:
         """Put the blocks before the loop."""
         e, n = self.e, self.lanes
         ready, trips, done = (e.block(x) for x in ("lanes", "trips", "rest"))
+        asked, tried, enter = (
+            (e.block(x) for x in ("asked", "tried", "enter")) if self.trials else [ready] * 3
+        )
         self.entry.lines[-1] = f"br label %{ready.label}"
         ready.lines = self.before
         some = self.make(self.before, f"icmp {self.order} i64 {self.first}, {self.stop}")
@@ -480,20 +507,26 @@ class _Loop:
             good = self.make(self.before, f"and i1 {good}, {self.apart(s, a, length)}")
         count = self.make(self.before, f"and i64 {length}, {-n}")
         end = self.make(self.before, f"add i64 {self.first}, {count}")
-        self.before.append(f"br i1 {good}, label %{trips.label}, label %{self.head.label}")
+        goes = trips if enter is ready else asked
+        self.before.append(f"br i1 {good}, label %{goes.label}, label %{self.head.label}")
+        for due, lines, same in self.trials:
+            asked.lines = [f"br i1 {due}, label %{tried.label}, label %{enter.label}"]
+            tried.lines = [*lines, f"br i1 {same}, label %{enter.label}, label %{self.head.label}"]
+            enter.lines = [f"br label %{trips.label}"]
         following = self.make(self.lines, f"add i64 {self.now}, {n}")
         over = self.make(self.lines, f"icmp eq i64 {following}, {end}")
         trips.lines = [*self.lines, f"br i1 {over}, label %{done.label}, label %{trips.label}"]
-        trips.phis = [Phi(self.now, "i64", [(self.first, ready.label), (following, trips.label)])]
+        trips.phis = [Phi(self.now, "i64", [(self.first, enter.label), (following, trips.label)])]
         for p in self.head.phis:
             p.ways[0] = p.ways[0][0], ready.label
+            p.ways += [(p.ways[0][0], tried.label)] if self.trials else []
         tests = []
         for p, sign, phi in self.sizes:
-            phi.ways = [(way[0], b.label) for way, b in zip(phi.ways, (ready, trips), strict=True)]
+            phi.ways = [(way[0], b.label) for way, b in zip(phi.ways, (enter, trips), strict=True)]
             trips.phis.append(phi)
             tests.append(self.fits(done.lines, p, sign, phi, count))
         for phi in self.factors:
-            phi.ways = [(way[0], b.label) for way, b in zip(phi.ways, (ready, trips), strict=True)]
+            phi.ways = [(way[0], b.label) for way, b in zip(phi.ways, (enter, trips), strict=True)]
             trips.phis.append(phi)
             most = self.whole(done.lines, "or", "i64", phi.ways[1][0])
             tests.append(self.make(done.lines, f"icmp ult i64 {most}, {1 << 31}"))
@@ -518,7 +551,7 @@ class _Loop:
             if p.name in totals:
                 phi, op = totals[p.name]
                 made = self.wide[x][0]
-                phi.ways = [(phi.ways[0][0], ready.label), (made, trips.label)]
+                phi.ways = [(phi.ways[0][0], enter.label), (made, trips.label)]
                 trips.phis.append(phi)
                 x = self.whole(done.lines, op, llvm, made)
                 if not op.endswith(("max", "min")):
@@ -531,7 +564,7 @@ class _Loop:
             p.ways.append((reached(llvm, x, p.ways[0][0]), done.label))
         done.lines.append(f"br label %{self.head.label}")
         at = e.blocks.index(self.head)
-        e.blocks[at:at] = [ready, trips, done]
+        e.blocks[at:at] = [ready, *([asked, tried, enter] if self.trials else []), trips, done]
 
     def apart(self, s: _Access, a: _Access, length: str) -> str:
         """Whether two places in memory have nothing in common in any trip."""
