@@ -6,13 +6,16 @@ NumPy gives, and no flag that NumPy would not see.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+
+import numpy as np
 
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.floats import ORDERED
 from runtime.execute.native.host import flags, vector_bytes
 from runtime.execute.native.integers import compare_ints
-from runtime.execute.native.kinds import Scalar, Unlowered
+from runtime.execute.native.kinds import Scalar, Unlowered, numpy_scalar
 from runtime.execute.native.lanes import pieces, together
 from runtime.execute.native.values import Num
 
@@ -36,6 +39,7 @@ COMPARED = {
 }  # fmt: skip
 OF_INTEGERS = {"isnan": "false", "isinf": "false", "isfinite": "true"}
 LLVM_UNARY = {n: n for n in ("sqrt", "floor", "ceil", "trunc", "rint", "fabs")}
+INT32 = numpy_scalar(np.dtype(np.int32))
 LOGICAL = {"logical_and": "and", "logical_or": "or", "logical_xor": "xor"}
 
 
@@ -363,7 +367,9 @@ def converted(e: Emitter, x: Num, kind: Scalar) -> str:
             how = "sitofp" if source.kind == "i" else "uitofp"
         return e.op(f"{how} {held} {x.text} to {wanted}")
     if source.kind == "f":
-        if kind.kind != "i" or kind.bits not in (32, 64):
+        if kind.bits < 32 and _by_words(source, kind):
+            return e.op(f"trunc {e.wide('i32')} {_truncated(e, source, x.text, INT32)} to {wanted}")
+        if kind.kind != "i" or kind.bits < 32:
             raise Unlowered(f"a cast of {source.dtype} elements to {kind.dtype}")
         return _truncated(e, source, x.text, kind)
     if held == wanted:
@@ -371,6 +377,19 @@ def converted(e: Emitter, x: Num, kind: Scalar) -> str:
     if source.kind == "b" or kind.bits > source.bits:
         return e.op(f"{'sext' if source.kind == 'i' else 'zext'} {held} {x.text} to {wanted}")
     return e.op(f"trunc {held} {x.text} to {wanted}")
+
+
+@functools.cache
+def _by_words(source: Scalar, kind: Scalar) -> bool:
+    """Whether NumPy casts floats to integers of 8 or 16 bits as it does to 32, whose lowest bits stay."""
+    odd = [300.7, -5.9, 65535.5, -70000.0, 2147483520.0, -2147483648.0, 3e9, -3e9, 1e30]
+    odd += [np.nan, np.inf, -np.inf]
+    with np.errstate(all="ignore"):
+        for count in (1, 67):  # those that fill a register, and those that don't
+            x = np.repeat(np.array(odd, source.dtype), count)
+            if not np.array_equal(x.astype(kind.dtype), x.astype(np.int32).astype(kind.dtype)):
+                return False
+    return True
 
 
 def _truncated(e: Emitter, source: Scalar, x: str, kind: Scalar) -> str:

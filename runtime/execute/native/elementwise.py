@@ -380,8 +380,6 @@ def assigned(state: State, target: Arr, value: Val) -> None:
         return
     part = as_lazy(e, value)
     if part.kind != target.element:
-        if "f" in (part.kind.kind, target.element.kind) and target.element.kind != "f":
-            raise Unlowered(f"a value of {part.kind.dtype} assigned to an array of {target.dtype}")
         part = converted(e, part, target.element)
     if len(part.dims) > len(target.dims):
         raise Unlowered("a value with more axes than what it is assigned to")

@@ -9,7 +9,7 @@ from runtime.execute.native.executor import unavailable
 from tests.execute.native.harness import both
 
 pytestmark = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
-ODD = (np.nan, np.inf, -np.inf, 3e9, -3e9, 2147483647.0, -2147483648.0, 1e30, -0.9, 0.0)
+ODD = (np.nan, np.inf, -np.inf, 3e9, -3e9, 2147483647.0, -2147483648.0, 1e30, -0.9, 0.0, 300.7, -70000.0)
 
 
 def short(x):
@@ -18,6 +18,15 @@ def short(x):
 
 def long(x):
     return (x * 2).astype(np.int64), (x * x).astype(np.int32)
+
+
+def narrow(x):
+    return x.astype(np.uint8), (x + 1).astype(np.int8), (x * 9).astype(np.uint16), x.astype(np.int16)
+
+
+def stored(x, small):
+    small[1:] = x * 0.5 + 2
+    return small
 
 
 def rounded(x):
@@ -36,7 +45,7 @@ def test_functions_of_floats_on_integers(function, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
-@pytest.mark.parametrize("function", [short, long])
+@pytest.mark.parametrize("function", [short, long, narrow])
 def test_casts(function, dtype):
     x = (np.random.default_rng(5).standard_normal(67) * 1e4).astype(dtype)
     calls = [(x[:n],) for n in (1, 3, 4, 7, 8, 16, 31, 67)]
@@ -44,4 +53,18 @@ def test_casts(function, dtype):
         y = x.copy()
         y[k * 5 % 67] = odd
         calls.append((y,))
-    both(function, calls, lowered=False)
+    both(function, calls)
+    both(function, calls, invalid="ignore")
+
+
+@pytest.mark.parametrize("small", ["u1", "i1", "u2", "i2", "i4", "i8", "?"])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_floats_stored_in_arrays_of_integers(dtype, small):
+    x = (np.random.default_rng(5).standard_normal(67) * 100).astype(dtype)
+    calls = [(x[:n], np.zeros(n + 1, small)) for n in (1, 3, 8, 31, 67)]
+    for k, odd in enumerate(ODD):
+        y = x.copy()
+        y[k * 5 % 67] = odd
+        calls.append((y, np.ones(68, small)))
+    both(stored, calls)
+    both(stored, calls, invalid="ignore")
