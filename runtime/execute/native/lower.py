@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from runtime.execute.native import (
     callbacks,
     chains,
+    counters,
     elementwise,
     handed_on,
     independent,
@@ -395,11 +396,9 @@ class _Lowering:
         e = self.e
         count = node.attr("carries")
         test, body = node.regions
-        counting = tallies.counting(node)
-        over = tallies.as_range(e, node, *counting, args) if counting else None
-        if counting and over:
-            k, found = counting[1], self.for_loop(counting[0], over[0])
-            return [*found[:k], over[1], *found[k:]]
+        counted = counters.counted(self, node, args)
+        if counted is not None:
+            return counted
 
         def trip(carry: list[Val], head: Block, out: Block) -> list[Val] | None:
             asked = self.region(test, [*carry, *args[count:]])

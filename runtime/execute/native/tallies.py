@@ -7,21 +7,18 @@ in the end leaves to the plan, and so does what does not fit on the way.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Sequence
-from typing import TypeVar
 
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.integers import checked
 from runtime.execute.native.kinds import PYTHON_INT
-from runtime.execute.native.values import Num, Rng, Val, one, span_of
-from runtime.ir.graph import Const, Graph, Node, Operand
+from runtime.execute.native.values import Num, Val, one
+from runtime.ir.graph import Graph, Node, Operand
 from runtime.types import WeakType
 
 NODE = 0.3  # nanoseconds of a node
 INNER = 16  # trips of a loop inside
 _LOW = (1 << 32) - 1
-T = TypeVar("T")
 Tags = dict[Operand, int]  # of which sum a value is an earlier or later state
 
 
@@ -103,74 +100,6 @@ def _node(node: Node, tags: Tags) -> None:
     if any(way != ways[0] for way in ways):
         raise _Seen
     tags |= {x: k for x, k in zip(node.outputs, ways[0] if ways else (), strict=False) if k >= 0}
-
-
-# ------------------------------------------------------------------------------------------ loops that count
-Counting = tuple[Node, int] | None
-_COUNTING: weakref.WeakKeyDictionary[Node, Counting] = weakref.WeakKeyDictionary()  # keeps no graph alive
-
-
-def counting(node: Node) -> Counting:
-    """A `while` that counts up to a number as a `for` over a range, which is its first input: and which of
-    the carries is what counts."""
-    if node not in _COUNTING:
-        _COUNTING[node] = _counting(node)
-    return _COUNTING[node]
-
-
-def _counting(node: Node) -> Counting:
-    test, body = node.regions
-    count = node.attr("carries")
-    if len(test.nodes) != 1 or test.results != test.nodes[0].outputs or test.nodes[0].op not in ("lt", "le"):
-        return None
-    counter, bound = test.nodes[0].inputs
-    if counter not in test.params[:count] or bound in test.params[:count] or not _whole(counter):
-        return None
-    k = test.params.index(counter)
-    now, step = body.params[k], next((n for n in body.nodes if n.outputs == (body.results[k],)), None)
-    if step is None or step.op != "add" or step.inputs[0] is not now or not _one(step.inputs[1]):
-        return None
-    params = (now, *_without(body.params, k))
-    made = Graph(body.name, params, body.nodes, _without(body.results, k), body.diverges)
-    inputs = (bound if isinstance(bound, Const) else node.inputs[k], *_without(node.inputs, k))
-    outputs = _without(node.outputs, k)
-    attrs = tuple((name, count - 1 if name == "carries" else x) for name, x in node.attrs)
-    return Node("for", inputs, outputs, (), attrs, (made,), node.span), k
-
-
-def _one(x: Operand) -> bool:
-    return isinstance(x, Const) and type(x.value) is int and x.value == 1
-
-
-def _without(items: tuple[T, ...], k: int) -> tuple[T, ...]:
-    return (*items[:k], *items[k + 1 :])
-
-
-def as_range(
-    e: Emitter, node: Node, alike: Node, k: int, args: Sequence[Val]
-) -> tuple[list[Val], Num] | None:  # fmt: skip
-    """What the `for` in place of a `while` that counts is given, and what has been counted to in the end;
-    None where threads can't share it."""
-    if not summing(alike):
-        return None
-    asked = node.regions[0].nodes[0]
-    bound = asked.inputs[1]
-    last: Val = (
-        one(PYTHON_INT, str(bound.value), bound.value)
-        if isinstance(bound, Const)
-        else args[node.regions[0].params.index(bound)]
-    )
-    first = args[k]
-    if not all(isinstance(x, Num) and x.members == (PYTHON_INT,) for x in (first, last)):
-        return None
-    assert isinstance(first, Num) and isinstance(last, Num)
-    stop = last if asked.op == "lt" else checked(e, "add", last, one(PYTHON_INT, "1", 1))
-    low, high = span_of(first)[0], span_of(stop)[1]
-    e.declare("declare i64 @llvm.smax.i64(i64, i64)")
-    end = e.op(f"call i64 @llvm.smax.i64(i64 {first.text}, i64 {stop.text})")
-    span = (low, max(low, high))
-    over = Rng(first.text, stop.text, "1", 1, (low, max(low, high - 1)))
-    return [over, *args[:k], *args[k + 1 :]], one(PYTHON_INT, end, span=span)
 
 
 # ---------------------------------------------------------------------------------------------- the sums
