@@ -167,7 +167,7 @@ def _in_stretches(
     size = step.text if order == "slt" else e.op(f"sub i64 0, {step.text}")
     if max(map(abs, span_of(step))) > FAR:
         size = e.call("i64", "llvm.umin.i64", ("i64", size), ("i64", str(FAR)))
-    reach = e.op(f"shl i64 {size}, {pauses.spacing(node)}")
+    reach, end = e.op(f"shl i64 {size}, {pauses.spacing(node)}"), bound.text
 
     def trip(carry: list[Val], head: Block, out: Block) -> list[Val] | None:
         inside, counter = e.block("body"), carry[k]
@@ -192,5 +192,4 @@ def _in_stretches(
         low.rest(e.op(f"icmp ne i64 {end}, {bound.text}"))
         return after
 
-    end = bound.text
     return low.loop(None, list(args[:count]), stretch)
