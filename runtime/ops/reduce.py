@@ -147,6 +147,25 @@ def running(fn: Callable[..., Any], order: str) -> Rule:
     return exact(rule)
 
 
+def accumulated(fn: Callable[..., Any]) -> Rule:
+    """The rule of `ufunc.accumulate`: the shape stays, along the first axis where none is given."""
+
+    def rule(*operands: Type, **keywords: Type) -> Type:
+        given = bind("array axis dtype out", operands, keywords)
+        a, out = numeric_array(given["array"]), given.get("out")
+        if not is_none(out):
+            raise Unknown
+        axis = 0 if given.get("axis") is None else static_int(given["axis"])
+        shape = dims(a)
+        if axis is None or not shape:
+            raise Unknown
+        normal_axes(axis, len(shape))
+        options = {} if is_none(given.get("dtype")) else {"dtype": given_dtype(given["dtype"])}
+        return ndarray(asked_dtype(fn, a, ndim=1, **options), shape, a.device)
+
+    return exact(rule)
+
+
 def rule_average(
     a: Type,
     axis: Type | None = None,
@@ -226,6 +245,8 @@ RUNNING: tuple[Line, ...] = (
     Line("nancumprod", "Running product along an axis, NaN as one.", "axis dtype out", method=False, ulp=4),
 )
 
+ACCUMULATED = ("maximum", "minimum", "add", "multiply")
+
 QUANTILES = (
     ("percentile", "Percentile over axes.", True),
     ("quantile", "Quantile over axes.", True),
@@ -251,9 +272,25 @@ def _row(line: Line, rule: Rule) -> OpDef:
     )
 
 
+def _accumulated_row(name: str) -> OpDef:
+    """The row of a ufunc's `accumulate`, whose derivative is the tape's."""
+    fn = getattr(np, name).accumulate
+    return OpDef(
+        name=f"np.{name}.accumulate",
+        doc=f"What `np.{name}` makes of the elements so far, along an axis.",
+        rule=accumulated(fn),
+        run=fn,
+        path=f"numpy.{name}.accumulate",
+        captures=(fn,),
+        cupy=None,
+        ulp=4,
+    )
+
+
 ROWS: tuple[OpDef, ...] = (
     *(_row(line, reduction(getattr(np, line.name), line.order)) for line in REDUCTIONS),
     *(_row(line, running(getattr(np, line.name), line.order)) for line in RUNNING),
+    *map(_accumulated_row, ACCUMULATED),
     *(_row(Line(name, doc, "", method=False, ulp=4, cupy=cupy), any_value) for name, doc, cupy in QUANTILES),
     _row(Line("average", "Weighted mean over axes.", "", method=False, ulp=4), exact(rule_average)),
 )

@@ -43,7 +43,8 @@ _NEW = frozenset(
         "sum prod max min mean std var any all argmax argmin ptp cumsum cumprod count_nonzero zeros ones "
         "empty full eye identity arange linspace zeros_like ones_like empty_like full_like copy tril triu "
         "roll repeat tile take where concatenate stack vstack hstack sort argsort clip "
-        "outer dot inner tensordot isclose"
+        "outer dot inner tensordot isclose maximum.accumulate minimum.accumulate add.accumulate "
+        "multiply.accumulate"
     ).split()
 ) | {"nd.copy", "nd.flatten"}
 _FLOAT_FREE = frozenset({"getitem", "py.getattr", "py.not", "py.truth", "py.bound", "py.unpack", "np.where"})

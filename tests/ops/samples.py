@@ -358,6 +358,7 @@ FAMILY: dict[str, Maker] = {
         )
     },
     **{f"np.{n}": o.running for n in ("cumsum", "cumprod", "nancumsum", "nancumprod")},
+    **{f"np.{n}.accumulate": o.running for n in ("maximum", "minimum", "add", "multiply")},
     **{f"np.{n}": o.sorting for n in ("sort", "argsort")},
     **{f"np.{n}": o.of_shape for n in ("zeros", "ones", "empty")},
     **{f"np.{n}": o.like for n in ("zeros_like", "ones_like", "empty_like")},

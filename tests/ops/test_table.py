@@ -82,7 +82,7 @@ def test_every_array_method_has_a_row_but_those_that_touch_files() -> None:
 @pytest.mark.parametrize("op", [op for op in OPS.values() if op.path], ids=ids)
 def test_paths_lead_to_the_callable(op: OpDef) -> None:
     assert op.path is not None
-    assert resolve(op.path) is op.run
+    assert resolve(op.path) == op.run  # a method of a ufunc is a new object each time
     assert op.run in op.captures
 
 

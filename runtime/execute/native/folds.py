@@ -126,7 +126,7 @@ def by_tiles(
         counted(e, first, size, buffer(), one_buffer)
         return e.effect(f"load {held}, ptr {total}")
     how = _step(name, kind)
-    start = _neutral(name, kind)
+    start = neutral(name, kind)
     cell = e.slot(held)
     e.line(f"store {held} {start}, ptr {cell}")
     head, body, out = e.block("tiles"), e.block("tile"), e.block("folded")
@@ -218,7 +218,7 @@ def _step(name: str, kind: Scalar) -> str:
     return {"sum": "add", "prod": "mul", "max": f"{sign}gt", "min": f"{sign}lt"}[name]
 
 
-def _neutral(name: str, kind: Scalar) -> int:
+def neutral(name: str, kind: Scalar) -> int:
     """What a fold begins with."""
     if kind.kind == "b":
         return 1 if name in ("all", "min") else 0
@@ -517,7 +517,7 @@ def _integers(state: State, name: str, kind: Scalar) -> str:
         return function
     lanes = vector_bytes() // kind.dtype.itemsize
     v, b = f"<{lanes} x {t}>", f"<{lanes} x i1>"
-    start, how = _neutral(name, kind), _step(name, kind)
+    start, how = neutral(name, kind), _step(name, kind)
 
     def normal(new: str, x: str, wide: str) -> str:
         """Bools in memory are true where they are not zero."""

@@ -1,7 +1,8 @@
-"""Running sums and products along an axis.
+"""Running sums, products, largest and smallest elements along an axis.
 
 In: the node's arguments.  Out: a new array.  What always holds: each element is the one before it along the
-axis, plus (or times) what is added, in that order, as `np.add.accumulate` has it.
+axis, plus (or times) what is added, in that order, as `np.add.accumulate` has it.  Of the larger or smaller
+of two it does not matter which are taken together first, so these are found a vector at a time.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from runtime.execute.native.arrays import create
 from runtime.execute.native.calls import by_name
 from runtime.execute.native.elementwise import as_lazy, is_array
 from runtime.execute.native.emit import Emitter
-from runtime.execute.native.kinds import Unlowered
+from runtime.execute.native.folds import neutral
+from runtime.execute.native.kinds import Scalar, Unlowered, literal
 from runtime.execute.native.lines import about, begin, counted, duration, line, width
 from runtime.execute.native.makers import Handler
 from runtime.execute.native.reductions import as_line, constant, typed
@@ -22,28 +24,30 @@ from runtime.execute.native.shares import share
 from runtime.execute.native.state import State
 from runtime.execute.native.values import Arr, Lazy, Num, Val, one
 
+EXTREMES = (np.maximum, np.minimum)
 ADDED = 0.7  # nanoseconds for one number after the other
 
 
-def running(name: str, step: np.ufunc) -> Handler:
-    """The handler of `np.cumsum` (name: sum) or `np.cumprod` (name: prod)."""
+def running(name: str, step: np.ufunc, title: str, first: str = "a", usual: int | None = None) -> Handler:
+    """The handler of a function that folds what came before by `step`, in the dtype of the reduction `name`.
+
+    title: what it is called.  first: its first parameter.  usual: the axis where none is given.
+    """
 
     def handler(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
-        given = by_name(args, keywords, "a", "axis", "dtype")
-        if not is_array(given["a"]):
-            raise Unlowered(f"np.cum{name} of something else than an array")
-        x = typed(state, name, as_lazy(state.e, given["a"]), given.get("dtype"), ())
+        given = by_name(args, keywords, first, "axis", "dtype")
+        if not is_array(given[first]):
+            raise Unlowered(f"{title} of something else than an array")
+        x = typed(state, name, as_lazy(state.e, given[first]), given.get("dtype"), ())
         if any(leaf.turned for leaf in x.leaves):
-            raise Unlowered(
-                f"np.cum{name} of an array with its axes in another order"
-            )  # whose layout it takes
-        axis = constant(given.get("axis"), None)
+            raise Unlowered(f"{title} of an array with its axes in another order")  # whose layout it takes
+        axis = constant(given.get("axis"), usual)
         if not x.dims:
-            raise Unlowered(f"np.cum{name} of an array without axes")
+            raise Unlowered(f"{title} of an array without axes")
         if axis is None:
             x, axis = as_line(state, x, 0), 0
         if type(axis) is not int or not -len(x.dims) <= axis < len(x.dims):
-            raise Unlowered(f"np.cum{name} along an axis that is not constant")
+            raise Unlowered(f"{title} along an axis that is not constant")
         return _along(state, step, x, axis % len(x.dims))
 
     return handler
@@ -74,15 +78,12 @@ def _along(state: State, step: np.ufunc, x: Lazy, axis: int) -> Arr:
             across(indices, first)
 
     def along_line(outer: list[str]) -> None:
-        e.line(f"store {x.kind.llvm} {_neutral(step, x)}, ptr {cell}")
+        e.line(f"store {x.kind.llvm} {_neutral(step, x.kind)}, ptr {cell}")
 
         def put(at: list[str], value: Num) -> None:
-            before = one(x.kind, e.effect(f"load {x.kind.llvm}, ptr {cell}"))
-            total = add(before, value)
-            e.line(f"store {x.kind.llvm} {total}, ptr {cell}")
-            put_at(e, out, at, one(x.kind, total))
+            put_at(e, out, at, one(x.kind, _so_far(e, step, add, cell, value)))
 
-        line(state, x, outer, x.dims[-1], put, 1)
+        line(state, x, outer, x.dims[-1], put, width(x) if step in EXTREMES else 1)
 
     def across(outer: list[str], first: bool) -> None:
         def put(at: list[str], value: Num) -> None:
@@ -121,14 +122,47 @@ def _some(e: Emitter, size: str) -> None:
         e.bail_if(e.op(f"icmp eq i64 {size}, 0"))
 
 
-def _neutral(step: np.ufunc, x: Lazy) -> str:
-    """What leaves the first element as it is: -0.0, since 0.0 + -0.0 is 0.0."""
+def _so_far(e: Emitter, step: np.ufunc, fold: element_ops.Lowered, cell: str, x: Num) -> str:
+    """An element, or those of a vector, folded with what came before, which a cell holds."""
+    kind = x.scalar
+    before = one(kind, e.splat(kind.llvm, e.effect(f"load {kind.llvm}, ptr {cell}")))
+    total = last = fold(before, _within(e, step, fold, x))
+    if e.lanes > 1:  # of lanes that do not count, too: the last element stands there again
+        last = e.op(f"extractelement {e.wide(kind.llvm)} {total}, i32 {e.lanes - 1}")
+    e.line(f"store {kind.llvm} {last}, ptr {cell}")
+    return total
+
+
+def _within(e: Emitter, step: np.ufunc, fold: element_ops.Lowered, x: Num) -> Num:
+    """What came before each lane in its vector, and the lane itself, folded."""
+    kind, shift = x.scalar, 1
+    wide, nothing = e.wide(kind.llvm), e.splat(kind.llvm, _neutral(step, kind))
+    while shift < e.lanes:
+        lanes = ", ".join(f"i32 {e.lanes + k if k < shift else k - shift}" for k in range(e.lanes))
+        moved = e.op(f"shufflevector {wide} {x.text}, {wide} {nothing}, <{e.lanes} x i32> <{lanes}>")
+        x = one(kind, fold(one(kind, moved), x))
+        shift *= 2
+    return x
+
+
+def _neutral(step: np.ufunc, kind: Scalar) -> str:
+    """What leaves the first element as it is: -0.0, since 0.0 + -0.0 is 0.0; of equal ones the later counts."""
+    if step in EXTREMES:
+        if kind.kind == "f":
+            return literal(-np.inf if step is np.maximum else np.inf, kind.llvm)
+        return str(neutral("max" if step is np.maximum else "min", kind))
     if step is np.multiply:
-        return "1.0" if x.kind.kind == "f" else "1"
-    return "-0.0" if x.kind.kind == "f" else "0"
+        return "1.0" if kind.kind == "f" else "1"
+    return "-0.0" if kind.kind == "f" else "0"
 
 
 HANDLERS: dict[str, Handler] = {
-    "np.cumsum": running("sum", np.add),
-    "np.cumprod": running("prod", np.multiply),
+    "np.cumsum": running("sum", np.add, "np.cumsum"),
+    "np.cumprod": running("prod", np.multiply, "np.cumprod"),
+    **{
+        f"np.{step.__name__}.accumulate": running(
+            name, step, f"np.{step.__name__}.accumulate", first="array", usual=0
+        )
+        for name, step in (("sum", np.add), ("prod", np.multiply), ("max", np.maximum), ("min", np.minimum))
+    },
 }

@@ -64,3 +64,35 @@ def test_running(function: Callable[..., Any], always: bool, dtype: str) -> None
         shapes = [shape for shape in SHAPES if len(shape) == rank]
         both(function, [(x,) for shape in shapes for x in arrays(dtype, shape)], lowered=False)
     both(function, [(x,) for x in arrays(dtype, (6, 7))[:1]], lowered=True)
+
+
+def extremes_so_far(x):  # type: ignore[no-untyped-def]
+    top = np.maximum.accumulate(x, axis=-1)
+    return np.maximum.accumulate(x), np.minimum.accumulate(x, axis=-1), top - x, np.maximum.accumulate(x[0])
+
+
+def totals_so_far(x):  # type: ignore[no-untyped-def]
+    return np.add.accumulate(x), np.multiply.accumulate(x, 1), np.add.accumulate(array=x * 2, axis=-1)
+
+
+@pytest.mark.parametrize("dtype", ("f8", "f4", "i8", "i1", "u2", "?"))
+@pytest.mark.parametrize("function", [extremes_so_far, totals_so_far])
+def test_accumulate(function: Callable[..., Any], dtype: str) -> None:
+    if dtype == "?" and function is extremes_so_far:  # bools have no difference
+        return
+    shapes = [shape for shape in SHAPES if len(shape) == 2]
+    calls = [(x,) for shape in shapes for x in arrays(dtype, shape)]
+    if dtype[0] == "f":  # zeros of both signs, NaN in all places
+        signed = np.where(R.random((9, 70)) < 0.5, -0.0, 0.0).astype(dtype)
+        calls += [(signed,), (np.where(R.random((9, 70)) < 0.02, np.nan, signed).astype(dtype),)]
+    both(function, calls, lowered=False)
+    both(function, [(x,) for x in arrays(dtype, (6, 7))[:1]])
+
+
+def drawdown(x):  # type: ignore[no-untyped-def]
+    top = np.maximum.accumulate(x)
+    return ((top - x) / top).max()
+
+
+def test_a_line_that_is_one_array() -> None:
+    both(drawdown, [(R.random(n) + 1,) for n in (1, 2, 7, 8, 9, 64, 1000)])
