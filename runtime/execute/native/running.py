@@ -146,7 +146,7 @@ def _within(e: Emitter, step: np.ufunc, fold: element_ops.Lowered, x: Num) -> Nu
 
 
 def _neutral(step: np.ufunc, kind: Scalar) -> str:
-    """What leaves the first element as it is: -0.0, since 0.0 + -0.0 is 0.0; of equal ones the later counts."""
+    """What leaves the first element as it is: -0.0, since 0.0 + -0.0 is 0.0; of equal ones the later."""
     if step in EXTREMES:
         if kind.kind == "f":
             return literal(-np.inf if step is np.maximum else np.inf, kind.llvm)
