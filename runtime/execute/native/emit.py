@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from runtime.dataclass import dataclass
+from runtime.execute.native.comparisons import quieten
 from runtime.execute.native.gang import Gang
 from runtime.execute.native.kinds import Unlowered
 from runtime.pattern import pattern
@@ -572,6 +573,7 @@ class Emitter:
         reached = _reached([opened, *self.blocks[1:]])
         for block in reached:
             block.lines = needed(block.lines)
+        quieten(self, reached)
         return "\n".join(b.text() for b in reached)
 
 

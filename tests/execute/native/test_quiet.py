@@ -12,6 +12,7 @@ import pytest
 import autograph as ag
 from runtime.config import settings
 from runtime.execute.native.executor import unavailable
+from tests.execute.native.harness import both
 
 pytestmark = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
 BYTES = np.random.default_rng(0).integers(0, 256, 300).astype(np.uint8)
@@ -130,3 +131,51 @@ def test_native_code_goes_on_where_nobody_hears(
         native = converted.get_concrete_function(x).native
     twin = native._noting.code if native._noting is not None and native.bails else native
     assert (twin.bails if twin is native else twin.bails.value) == given_up
+
+
+def largest(x: Any, y: Any) -> Any:
+    best, at = y[0], 0
+    for i in range(len(x)):
+        if x[i] > best:
+            best, at = x[i], i
+    return best, at
+
+
+def smallest(x: Any, y: Any) -> Any:
+    best = y[0]
+    for value in x:
+        best = min(best, value)
+    return best
+
+
+def between(x: Any, y: Any) -> Any:
+    for i in range(len(x)):
+        y[i] = min(max(x[i], 0.2), 0.7)
+    return y
+
+
+def masked(x: Any, y: Any) -> Any:
+    for i in range(len(x)):
+        if x[i] > 0.5 and not x[i] >= 0.9:
+            y[i] = x[i] * 2
+        else:
+            y[i] -= x[i]
+    return y
+
+
+def running(x: Any, y: Any) -> Any:
+    for i in range(1, len(x)):
+        y[i] = x[i] if x[i] > y[i - 1] else y[i - 1]
+    return y
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("function", [largest, smallest, between, masked, running])
+def test_nan_is_compared_without_any_flag(function: Callable[..., Any], dtype: str) -> None:
+    x = np.random.default_rng(1).random(1000).astype(dtype)
+    x[::7] = np.nan
+    both(function, [(x, np.full(1000, 0.5, dtype)), (x[::-1].copy(), np.full(1000, 0.5, dtype))])
+    with settings.override(executor="native", compile="now"):
+        f = ag.function(function)
+        f(x, np.full(1000, 0.5, dtype))
+    assert f.traces[-1].concrete.native.bails == 0
