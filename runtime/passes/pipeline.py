@@ -18,9 +18,11 @@ from runtime.ops.table import OPS
 from runtime.passes.aliases import Aliases
 from runtime.passes.common import share
 from runtime.passes.dead import drop_dead
+from runtime.passes.fields import fields_as_values
 from runtime.passes.fold import fold
 from runtime.passes.hoist import hoist
 from runtime.passes.simplify import simplify
+from runtime.passes.unread import drop_unread
 
 Run = Callable[[Graph, Mapping[str, OpDef]], Graph]
 _ALIASES: weakref.WeakKeyDictionary[Graph, Aliases] = weakref.WeakKeyDictionary()
@@ -51,7 +53,9 @@ hoist_all = _everywhere(hoist)
 
 # name, pass, why it stands where it does
 PIPELINE: tuple[tuple[str, Run, str], ...] = (
-    ("fold", fold_all, "first, as constants make more operands known to all others"),
+    ("fields", fields_as_values, "first of all: what objects hold is like any other value to those below"),
+    ("drop unread", drop_unread, "after it: objects that it left empty"),
+    ("fold", fold_all, "early, as constants make more operands known to all others"),
     ("simplify", simplify_all, "before sharing, as it makes operands equal that had several names"),
     ("share", share_all, "before hoisting, so that a repeated node moves once"),
     ("hoist", hoist_all, "after sharing; what it takes out of an inner loop the outer one may pass on"),

@@ -40,7 +40,7 @@ def drop_unread(graph: Graph, table: Mapping[str, OpDef]) -> Graph:
     owners: dict[Value, Operand] = {}  # of methods and what they give, and of what stands for one in a region
     for g in walk_graphs(graph):  # outer ones first
         for node in g.nodes:
-            if _makes(node):
+            if makes(node):
                 homes[node.outputs[0]] = g
             elif _asks(node, homes):
                 homes[node.outputs[0]], owners[node.outputs[0]] = g, node.inputs[0]
@@ -87,7 +87,7 @@ def _held(display: Node, read: Node) -> Operand | None:
     return held[-1] if held and held[-1].type == read.outputs[0].type else None
 
 
-def _makes(node: Node) -> bool:
+def makes(node: Node) -> bool:
     """Whether the node makes a new container or iterator of its operands, and runs no code of theirs."""
     if node.op in _DISPLAYS:
         return node.op == "py.list" or all(isinstance(key, Const) for key in node.inputs[::2])
@@ -119,8 +119,8 @@ def _asks(node: Node, homes: Mapping[Value, Graph]) -> bool:
         return False
     if node.op == "py.getattr":
         t, name = node.inputs[0].type, node.inputs[1]
-        kept = isinstance(t, ObjectType) and t.cls in (list, dict)
-        return kept and isinstance(name, Const) and name.value in _METHODS
+        tame = isinstance(t, ObjectType) and t.cls in (list, dict)
+        return tame and isinstance(name, Const) and name.value in _METHODS
     return node.op == "py.call"
 
 
@@ -152,14 +152,14 @@ def _fills(node: Node, k: int, homes: Mapping[Value, Graph]) -> bool:
     if node.outputs and node.outputs[0] in homes:
         return True
     if node.op == "setitem":
-        kept = isinstance(first.type, ObjectType) and first.type.cls is dict
-        return first in homes and kept and isinstance(node.inputs[1], Const) and k != 1
+        filled = isinstance(first.type, ObjectType) and first.type.cls is dict
+        return first in homes and filled and isinstance(node.inputs[1], Const) and k != 1
     if node.op == "py.setattr":
-        return first in homes and _kept(node)
+        return first in homes and kept(node)
     return False
 
 
-def _kept(node: Node) -> bool:
+def kept(node: Node) -> bool:
     """Whether an attribute is no descriptor of the object's class."""
     t, name = node.inputs[0].type, node.inputs[1]
     if not isinstance(t, ObjectType) or t.cls is None or not isinstance(name, Const):

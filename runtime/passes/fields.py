@@ -1,0 +1,280 @@
+"""What objects and containers hold that nobody else knows, as values: from trip to trip of loops, too.
+
+In: a graph and the op table.  Out: the same, where attributes of objects that the program made, and items of
+its dicts and lists, are values instead; they are stored when something else is done to the object for the
+first time.  What always holds: before that nothing but the graph can reach the object, so nobody can tell.
+(Scalar replacement of aggregates; mem2reg on structured control flow.)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+
+from runtime.ir.graph import Const, Graph, Node, Operand, Value
+from runtime.ir.opdef import OpDef
+from runtime.ir.walk import map_graphs
+from runtime.passes.rewrite import accepts, exchanged, put, users
+from runtime.passes.unread import kept, makes
+from runtime.types import Type, join, static_or_weak
+
+_READS, _WRITES = {"py.getattr": "py.setattr", "getitem": "setitem"}, ("py.setattr", "setitem")
+_MAKERS = {"py.call": "py.getattr", "py.dict": "getitem", "py.list": "getitem"}
+Key = str | int
+Fields = dict[Key, Operand]
+_Inside = list[tuple[Graph, Value]]  # regions, and what stands for the object in each
+
+
+class _NeededItself(Exception):
+    """The object is needed itself."""
+
+
+def fields_as_values(graph: Graph, table: Mapping[str, OpDef]) -> Graph:
+    """The graph with fields of objects that are private for a while as values."""
+    return map_graphs(graph, lambda region: _all_of(region, table))
+
+
+def _all_of(graph: Graph, table: Mapping[str, OpDef]) -> Graph:
+    for maker in graph.nodes:
+        if maker.op in _MAKERS and makes(maker) and _pays(graph, maker):
+            graph = _Private(maker, table).whole(graph)
+    return graph
+
+
+def _pays(graph: Graph, maker: Node) -> bool:
+    """Whether some loop or branch does something to the object: tracing answers all other reads itself."""
+    return any(n.op in ("cond", "while", "for") for n, _ in users(graph, maker.outputs[0]))
+
+
+class _Private:
+    """The object that one node makes, while it is nobody else's."""
+
+    def __init__(self, maker: Node, table: Mapping[str, OpDef]) -> None:
+        self.maker, self.made, self.table = maker, maker.outputs[0], table
+        self.read_op = _MAKERS[maker.op]
+        self.first: Fields = {}  # what it holds when it is made
+        if maker.op == "py.list":
+            self.first = dict(enumerate(maker.inputs))
+        elif maker.op == "py.dict":
+            names = [x.value for x in maker.inputs[::2] if isinstance(x, Const)]
+            self.first = dict(zip(names, maker.inputs[1::2], strict=True))
+
+    def whole(self, graph: Graph) -> Graph:
+        """The graph that makes the object, with values in place of its fields up to where it is needed."""
+        if not all(type(name) in (str, int) for name in self.first):
+            return graph
+        at = next(k for k, n in enumerate(graph.nodes) if n is self.maker) + 1
+        held, swap = dict(self.first), dict[Value, Operand]()
+        nodes, rest = list(graph.nodes[:at]), list(graph.nodes[at:])
+        try:
+            while rest:
+                made, held = self.node(rest[0], self.made, held, swap)
+                nodes += made
+                del rest[0]
+        except _NeededItself:
+            pass
+        if not any(
+            n.regions and self.made in n.inputs for n in graph.nodes[at : len(graph.nodes) - len(rest)]
+        ):
+            return graph
+        if rest or self.made in graph.results:
+            nodes += self.stores(held)
+        nodes += [exchanged(node, swap) for node in rest]
+        results = tuple(put(x, swap) for x in graph.results)
+        return dataclasses.replace(graph, nodes=tuple(nodes), results=results)
+
+    def stores(self, held: Fields) -> Iterator[Node]:
+        """The nodes that put the values where the object keeps them: in the order in which they came."""
+        for key, x in held.items():
+            if self.first.get(key) is not x:
+                op = "py.setattr" if self.read_op == "py.getattr" else "setitem"
+                yield Node(op, (self.made, Const(key), x), span=self.maker.span)
+
+    def body(
+        self, graph: Graph, known: Value, held: Fields
+    ) -> tuple[list[Node], tuple[Operand, ...], Fields]:
+        """The nodes and results of a region that can reach the object by one name, and what is held after."""
+        swap: dict[Value, Operand] = {}
+        nodes: list[Node] = []
+        for node in graph.nodes:
+            made, held = self.node(node, known, held, swap)
+            nodes += made
+        results = tuple(put(x, swap) for x in graph.results)
+        if known in results:
+            raise _NeededItself
+        return nodes, results, held
+
+    def node(
+        self, node: Node, known: Value, held: Fields, swap: dict[Value, Operand]
+    ) -> tuple[list[Node], Fields]:
+        """What becomes of a node, and what is held after it; `swap` learns what was read."""
+        if not accepts(node, swap, self.table):
+            raise _NeededItself
+        node = exchanged(node, swap)
+        at = [k for k, x in enumerate(node.inputs) if x is known]
+        if not at:
+            return [node], held
+        if at == [0] and node.op == self.read_op:
+            x = held.get(self.key(node))
+            if x is None or static_or_weak(x.type) != node.outputs[0].type:
+                raise _NeededItself
+            swap[node.outputs[0]] = x
+            return [], held
+        if at == [0] and node.op == _READS[self.read_op]:
+            return [], held | {self.key(node): node.inputs[2]}
+        inside = _inside(node, at[0]) if len(at) == 1 else []
+        if not inside:
+            raise _NeededItself
+        return (self.branch if node.op == "cond" else self.loop)(node, inside, held)
+
+    def key(self, node: Node) -> Key:
+        """Which field a node reads or writes."""
+        x = node.inputs[1]
+        if not isinstance(x, Const) or type(x.value) not in (str, int) or node.keywords:
+            raise _NeededItself
+        name: Key = x.value
+        if node.op == "py.setattr" and not kept(node):
+            raise _NeededItself
+        if self.maker.op == "py.list":
+            count = len(self.first)
+            if type(name) is not int or not -count <= name < count:
+                raise _NeededItself
+            name %= count
+        return name
+
+    def branch(self, node: Node, known: _Inside, held: Fields) -> tuple[list[Node], Fields]:
+        """A `cond` whose arms take fields, and give those that they write."""
+        read, written = self.touched(known, held)
+        arms = [self.arm(g, p, held, read) for g, p in known]
+        ends = [after for region, after in arms if not region.diverges]
+        outputs = {name: Value(_joined([after[name].type for after in ends])) for name in written if ends}
+        regions = tuple(
+            region
+            if region.diverges
+            else dataclasses.replace(region, results=(*region.results, *(after[n] for n in outputs)))
+            for region, after in arms
+        )
+        taken = tuple(held[name] for name in read)
+        new = dataclasses.replace(
+            node,
+            inputs=(*node.inputs, *taken),
+            outputs=(*node.outputs, *outputs.values()),
+            regions=regions,
+        )
+        return [new], held | outputs
+
+    def arm(self, region: Graph, known: Value, held: Fields, read: Sequence[Key]) -> tuple[Graph, Fields]:
+        """An arm that takes fields, and what they are at its end."""
+        params = {name: _param(held[name]) for name in read}
+        nodes, results, after = self.body(region, known, dict(params))
+        made = dataclasses.replace(
+            region, params=(*region.params, *params.values()), nodes=tuple(nodes), results=results
+        )
+        return made, after
+
+    def loop(self, node: Node, known: _Inside, held: Fields) -> tuple[list[Node], Fields]:
+        """A loop that carries the fields that it writes, and captures those that it only reads."""
+        body = 0 if node.op == "for" else 1
+        read, written = self.touched(known, held)
+        if node.regions[body].diverges or any(
+            self.touched([pair], held)[1] for i, pair in enumerate(known) if i != body
+        ):
+            raise _NeededItself
+        types = {name: self.carried(name, held[name].type, known) for name in read}
+        while True:
+            made = [self.trip(g, p, i == body, node, types, written) for i, (g, p) in enumerate(known)]
+            after = made[body][1]
+            wider = {name: join(types[name], static_or_weak(after[name].type)) for name in written}
+            if types | wider == types:
+                break
+            types |= wider
+        first, count = int(node.op == "for"), node.attr("carries")
+        only_read = [name for name in read if name not in written]
+        outputs = {name: Value(types[name]) for name in written}
+        new = dataclasses.replace(
+            node,
+            inputs=(
+                *node.inputs[: first + count],
+                *(held[name] for name in written),
+                *node.inputs[first + count :],
+                *(held[name] for name in only_read),
+            ),
+            outputs=(*node.outputs, *outputs.values()),
+            attrs=tuple((a, count + len(written) if a == "carries" else x) for a, x in node.attrs),
+            regions=tuple(region for region, _ in made),
+        )
+        return [new], held | outputs
+
+    def trip(
+        self, region: Graph, known: Value, body: bool, loop: Node, types: dict[Key, Type], written: list[Key]
+    ) -> tuple[Graph, Fields]:
+        """A region of a loop that takes the fields, and gives those that are written if it is the body."""
+        params = {name: Value(t) for name, t in types.items()}
+        nodes, results, after = self.body(region, known, dict(params))
+        if body:
+            results = (*results, *(after[name] for name in written))
+        at = int(body and loop.op == "for") + loop.attr("carries")
+        carried = [params[name] for name in written]
+        others = [p for name, p in params.items() if name not in written]
+        made = dataclasses.replace(
+            region,
+            params=(*region.params[:at], *carried, *region.params[at:], *others),
+            nodes=tuple(nodes),
+            results=results,
+        )
+        return made, after
+
+    def carried(self, name: Key, t: Type, regions: _Inside) -> Type:
+        """The type of a field in a loop: tracing has told it where the field is read."""
+        found = static_or_weak(t)
+        for region, known in regions:
+            for inner, k in users(region, known):
+                if inner.regions:
+                    found = self.carried(name, found, _inside(inner, k))
+                elif inner.op == self.read_op and self.key(inner) == name:
+                    found = join(found, inner.outputs[0].type)
+        return found
+
+    def touched(self, regions: _Inside, held: Fields) -> tuple[list[Key], list[Key]]:
+        """The fields that regions read or write, and those that they write; all of them are held before."""
+        read: dict[Key, None] = {}
+        written: dict[Key, None] = {}
+        for region, known in regions:
+            for inner, k in users(region, known):
+                if inner.regions:
+                    below = _inside(inner, k)
+                    if not below:
+                        raise _NeededItself
+                    more = self.touched(below, held)
+                    read.update(dict.fromkeys(more[0]))
+                    written.update(dict.fromkeys(more[1]))
+                elif k == 0 and inner.op in (self.read_op, _READS[self.read_op]):
+                    name = self.key(inner)
+                    read[name] = None
+                    if inner.op != self.read_op:
+                        written[name] = None
+                else:
+                    raise _NeededItself
+        if any(name not in held for name in read):
+            raise _NeededItself
+        return list(read), list(written)
+
+
+def _inside(node: Node, k: int) -> _Inside:
+    """The regions with the parameter that stands for a captured operand; empty for other operands."""
+    first = 1 if node.op in ("cond", "for") else 0
+    if node.op not in ("cond", "while", "for") or k < first + node.attr("carries", 0):
+        return []
+    lead = [int(node.op == "for" and i == 0) for i in range(len(node.regions))]
+    return [(g, g.params[k - first + skip]) for g, skip in zip(node.regions, lead, strict=True)]
+
+
+def _param(x: Operand) -> Value:
+    return Value(static_or_weak(x.type))
+
+
+def _joined(types: Sequence[Type]) -> Type:
+    found = static_or_weak(types[0])
+    for t in types[1:]:
+        found = join(found, static_or_weak(t))
+    return found
