@@ -18,14 +18,14 @@ from runtime.passes.rewrite import accepts, exchanged, put, users
 from runtime.passes.unread import kept, makes
 from runtime.types import Type, join, static_or_weak
 
-_READS, _WRITES = {"py.getattr": "py.setattr", "getitem": "setitem"}, ("py.setattr", "setitem")
+_WRITES = {"py.getattr": "py.setattr", "getitem": "setitem"}
 _MAKERS = {"py.call": "py.getattr", "py.dict": "getitem", "py.list": "getitem"}
 Key = str | int
 Fields = dict[Key, Operand]
 _Inside = list[tuple[Graph, Value]]  # regions, and what stands for the object in each
 
 
-class _NeededItself(Exception):
+class NeededItself(Exception):
     """The object is needed itself."""
 
 
@@ -50,14 +50,15 @@ class _Private:
     """The object that one node makes, while it is nobody else's."""
 
     def __init__(self, maker: Node, table: Mapping[str, OpDef]) -> None:
-        self.maker, self.made, self.table = maker, maker.outputs[0], table
-        self.read_op = _MAKERS[maker.op]
+        self.maker, self.made = maker, maker.outputs[0]
         self.first: Fields = {}  # what it holds when it is made
         if maker.op == "py.list":
             self.first = dict(enumerate(maker.inputs))
         elif maker.op == "py.dict":
             names = [x.value for x in maker.inputs[::2] if isinstance(x, Const)]
             self.first = dict(zip(names, maker.inputs[1::2], strict=True))
+        length = len(self.first) if maker.op == "py.list" else None
+        self.values = Values(_MAKERS[maker.op], table, length)
 
     def whole(self, graph: Graph) -> Graph:
         """The graph that makes the object, with values in place of its fields up to where it is needed."""
@@ -68,10 +69,10 @@ class _Private:
         nodes, rest = list(graph.nodes[:at]), list(graph.nodes[at:])
         try:
             while rest:
-                made, held = self.node(rest[0], self.made, held, swap)
+                made, held = self.values.node(rest[0], self.made, held, swap)
                 nodes += made
                 del rest[0]
-        except _NeededItself:
+        except NeededItself:
             pass
         if not any(
             n.regions and self.made in n.inputs for n in graph.nodes[at : len(graph.nodes) - len(rest)]
@@ -87,8 +88,20 @@ class _Private:
         """The nodes that put the values where the object keeps them: in the order in which they came."""
         for key, x in held.items():
             if self.first.get(key) is not x:
-                op = "py.setattr" if self.read_op == "py.getattr" else "setitem"
+                op = _WRITES[self.values.read_op]
                 yield Node(op, (self.made, Const(key), x), span=self.maker.span)
+
+
+class Values:
+    """The fields of one object as values, in graphs that do nothing else with it.
+
+    read_op: what reads a field.  length: of a list.  plain: no attribute is a descriptor of the class.
+    """
+
+    def __init__(
+        self, read_op: str, table: Mapping[str, OpDef], length: int | None = None, plain: bool = False
+    ) -> None:
+        self.read_op, self.table, self.length, self.plain = read_op, table, length, plain
 
     def body(
         self, graph: Graph, known: Value, held: Fields
@@ -101,7 +114,7 @@ class _Private:
             nodes += made
         results = tuple(put(x, swap) for x in graph.results)
         if known in results:
-            raise _NeededItself
+            raise NeededItself
         return nodes, results, held
 
     def node(
@@ -109,7 +122,7 @@ class _Private:
     ) -> tuple[list[Node], Fields]:
         """What becomes of a node, and what is held after it; `swap` learns what was read."""
         if not accepts(node, swap, self.table):
-            raise _NeededItself
+            raise NeededItself
         node = exchanged(node, swap)
         at = [k for k, x in enumerate(node.inputs) if x is known]
         if not at:
@@ -117,29 +130,28 @@ class _Private:
         if at == [0] and node.op == self.read_op:
             x = held.get(self.key(node))
             if x is None or static_or_weak(x.type) != node.outputs[0].type:
-                raise _NeededItself
+                raise NeededItself
             swap[node.outputs[0]] = x
             return [], held
-        if at == [0] and node.op == _READS[self.read_op]:
+        if at == [0] and node.op == _WRITES[self.read_op]:
             return [], held | {self.key(node): node.inputs[2]}
         inside = _inside(node, at[0]) if len(at) == 1 else []
         if not inside:
-            raise _NeededItself
+            raise NeededItself
         return (self.branch if node.op == "cond" else self.loop)(node, inside, held)
 
     def key(self, node: Node) -> Key:
         """Which field a node reads or writes."""
         x = node.inputs[1]
         if not isinstance(x, Const) or type(x.value) not in (str, int) or node.keywords:
-            raise _NeededItself
+            raise NeededItself
         name: Key = x.value
-        if node.op == "py.setattr" and not kept(node):
-            raise _NeededItself
-        if self.maker.op == "py.list":
-            count = len(self.first)
-            if type(name) is not int or not -count <= name < count:
-                raise _NeededItself
-            name %= count
+        if node.op == "py.setattr" and not (self.plain or kept(node)):
+            raise NeededItself
+        if self.length is not None:
+            if type(name) is not int or not -self.length <= name < self.length:
+                raise NeededItself
+            name %= self.length
         return name
 
     def branch(self, node: Node, known: _Inside, held: Fields) -> tuple[list[Node], Fields]:
@@ -179,7 +191,7 @@ class _Private:
         if node.regions[body].diverges or any(
             self.touched([pair], held)[1] for i, pair in enumerate(known) if i != body
         ):
-            raise _NeededItself
+            raise NeededItself
         types = {name: self.carried(name, held[name].type, known) for name in read}
         while True:
             made = [self.trip(g, p, i == body, node, types, written) for i, (g, p) in enumerate(known)]
@@ -235,7 +247,7 @@ class _Private:
                     found = join(found, inner.outputs[0].type)
         return found
 
-    def touched(self, regions: _Inside, held: Fields) -> tuple[list[Key], list[Key]]:
+    def touched(self, regions: _Inside, held: Fields | None = None) -> tuple[list[Key], list[Key]]:
         """The fields that regions read or write, and those that they write; all of them are held before."""
         read: dict[Key, None] = {}
         written: dict[Key, None] = {}
@@ -244,19 +256,19 @@ class _Private:
                 if inner.regions:
                     below = _inside(inner, k)
                     if not below:
-                        raise _NeededItself
+                        raise NeededItself
                     more = self.touched(below, held)
                     read.update(dict.fromkeys(more[0]))
                     written.update(dict.fromkeys(more[1]))
-                elif k == 0 and inner.op in (self.read_op, _READS[self.read_op]):
+                elif k == 0 and inner.op in (self.read_op, _WRITES[self.read_op]):
                     name = self.key(inner)
                     read[name] = None
                     if inner.op != self.read_op:
                         written[name] = None
                 else:
-                    raise _NeededItself
-        if any(name not in held for name in read):
-            raise _NeededItself
+                    raise NeededItself
+        if held is not None and any(name not in held for name in read):
+            raise NeededItself
         return list(read), list(written)
 
 
