@@ -12,7 +12,9 @@ import ast
 import collections
 import dataclasses
 import inspect
+import itertools
 import linecache
+import sys
 import types
 import weakref
 from collections.abc import Iterable, Mapping
@@ -173,6 +175,83 @@ def register(
 
     for code in alive:
         weakref.finalize(code, gone).atexit = False
+
+
+_placed: dict[int, types.CodeType] = {}
+
+
+def in_users_file(code: types.CodeType) -> types.CodeType:
+    """Generated code that does what the user wrote, as if it stood where the user wrote it.
+
+    It is a part of the user's function around it; the functions and classes in it are the user's own.
+    """
+    known = _placed.get(id(code))
+    around = span_of_instruction(code, -1, code.co_firstlineno)
+    if known is not None or around is None:
+        return known or code
+    moved = _placed[id(code)] = _moved(code, around)
+    weakref.finalize(code, _placed.pop, id(code), None).atexit = False
+
+    def place(code: types.CodeType, instruction: int, line: int) -> Span:
+        return dataclasses.replace(around, line=line, col=0)
+
+    traceback.register_codes((id(moved),), place, traceback.always)
+    weakref.finalize(moved, traceback.forget_codes, (id(moved),)).atexit = False
+    return moved
+
+
+def _moved(code: types.CodeType, around: Span) -> types.CodeType:
+    """The code and all code in it, with the lines of the user's file."""
+    first = span_of_instruction(code, -1, code.co_firstlineno) or around
+    lines: list[int | None] = []  # of each instruction
+    for start, end, line in code.co_lines():
+        for at in range(start, end, 2):
+            span = None if line is None else span_of_instruction(code, at, line)
+            lines.append(span.line if span is not None else None if line is None else first.line)
+    consts = tuple(_moved(c, first) if isinstance(c, types.CodeType) else c for c in code.co_consts)
+    table = _line_table(lines, first.line)
+    return code.replace(
+        co_filename=first.file, co_firstlineno=first.line, co_linetable=table, co_consts=consts
+    )
+
+
+def _line_table(lines: list[int | None], first: int) -> bytes:
+    """`co_linetable` of code whose instructions stand in these lines; without columns."""
+    table, before = bytearray(), first
+    for line, group in itertools.groupby(lines):
+        left = len(list(group))
+        if tuple(sys.version_info) < (
+            3,
+            11,
+        ):  # pairs: bytes of code, lines further down
+            step = 0 if line is None else line - before
+            while abs(step) > 127:
+                part = 127 if step > 0 else -127
+                table += bytes((0, part & 0xFF))
+                step -= part
+            while left:
+                some = min(left, 127)
+                table += bytes((2 * some, 0x80 if line is None else step & 0xFF))
+                left, step = left - some, 0
+        while left:  # a head with the form and how many instructions, then how many lines further down
+            some = min(left, 8)
+            table.append(0x80 | (15 if line is None else 13) << 3 | some - 1)
+            if line is not None:
+                table += _signed(line - before)
+                before = line
+            left -= some
+        before = before if line is None else line
+    return bytes(table)
+
+
+def _signed(number: int) -> bytes:
+    """A number as location tables have it: the sign lowest, six bits to a byte, the lowest first."""
+    rest = -number << 1 | 1 if number < 0 else number << 1
+    made = bytearray()
+    while rest >= 64:
+        made.append(64 | rest & 63)
+        rest >>= 6
+    return bytes((*made, rest))
 
 
 def _is_function(code: types.CodeType) -> bool:

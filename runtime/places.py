@@ -13,7 +13,7 @@ import os
 import sys
 import types
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,9 +21,14 @@ from runtime.errors import Span
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _OWN = tuple(os.path.join(_HERE, name) + os.sep for name in ("runtime", "autograph"))
-ENTRY_FILE = "<autograph entry>"  # of functions that are written for the dispatch of calls
+# `warnings` takes files with these words in their names for a part of the import system, and does not count
+# their frames as levels.
+_UNCOUNTED = "importlib _bootstrap"
+# Of functions that are written for the dispatch of calls.
+ENTRY_FILE = f"<autograph entry, no level to warnings: {_UNCOUNTED}>"
 MOST = 512  # code objects of which something is remembered, for each thing
 R = TypeVar("R")
+C = TypeVar("C", bound=Callable[..., Any])
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 
 
@@ -93,9 +98,41 @@ def span_of(code: types.CodeType, instruction: int, line: int | None, caller: Sp
     return Span(code.co_filename, line, column, code.co_name, caller)
 
 
-@functools.lru_cache(maxsize=256)
+def _text(filename: str) -> str:
+    return "".join(linecache.getlines(filename))
+
+
+def uncounted(function: C) -> C:
+    """The function, whose frame is no level to `warnings`: it stands between a caller and the user's code."""
+    code: types.CodeType = function.__code__
+    name = f"{code.co_filename} ({_UNCOUNTED})"
+    source = functools.partial(_text, code.co_filename)
+    linecache.cache.setdefault(name, (source,))  # asked when a traceback shows it
+    function.__code__ = code.replace(co_filename=name)
+    return function
+
+
+_modules: dict[str, str] = {}  # of files whose modules don't tell them: cells of notebooks
+
+
+def tell_module(function: types.FunctionType) -> None:
+    """Remember by the name of its module what the file with a function of the user's belongs to."""
+    filename, name = function.__code__.co_filename, function.__globals__.get("__name__")
+    module = sys.modules.get(name) if isinstance(name, str) else None
+    if filename not in _modules and module is not None and vars(module) is function.__globals__:
+        while len(_modules) >= MOST:
+            _modules.pop(next(iter(list(_modules)), ""), None)
+        _modules[filename] = module.__name__
+
+
 def module_of(filename: str) -> types.ModuleType | None:
     """The module that was loaded from a file, if any."""
+    known = sys.modules.get(_modules.get(filename, ""))
+    return known if isinstance(known, types.ModuleType) else _loaded_from(filename)
+
+
+@functools.lru_cache(maxsize=256)
+def _loaded_from(filename: str) -> types.ModuleType | None:
     for module in list(sys.modules.values()):
         if isinstance(module, types.ModuleType) and module.__dict__.get("__file__") == filename:
             return module
@@ -109,12 +146,56 @@ def place(function: object) -> Span | None:
 
 
 _place_of_plan: Callable[[types.FrameType], Span | None] | None = None
+_role_of_code: Callable[[types.CodeType], str] | None = None
 
 
-def tell_places(of: Callable[[types.FrameType], Span | None]) -> None:
-    """Give the function that says which of the user's lines a frame of a plan is at."""
-    global _place_of_plan
-    _place_of_plan = of
+def tell_places(of: Callable[[types.FrameType], Span | None], role: Callable[[types.CodeType], str]) -> None:
+    """Give the functions that say which of the user's lines a frame of generated code is at, and what it is.
+
+    role: "" for code that is not generated, "part" for a part of the user's function around it, else "whole".
+    """
+    global _place_of_plan, _role_of_code
+    _place_of_plan, _role_of_code = of, role
+
+
+Level = tuple[str, int, dict[str, Any]]  # file, line, globals
+
+
+def levels(frame: types.FrameType | None) -> Iterator[Level]:
+    """The user's frames from this one outwards, as they would stand on the stack in plain Python."""
+    part: Span | None = None  # in the innermost function that is still to come, for its part was seen
+    while frame is not None:
+        code, outer = frame.f_code, frame.f_back
+        role = _role_of_code(code) if _role_of_code is not None else ""
+        if not role:
+            if not is_own(code.co_filename) and not _is_internal(code.co_filename):
+                part = None
+                yield code.co_filename, frame.f_lineno, frame.f_globals
+        else:
+            assert _place_of_plan is not None
+            chain = list(_outwards(_place_of_plan(frame)))
+            same = (k for k, span in enumerate(chain) if same_function(part, span))
+            for span in chain[next(same, -1) + 1 :]:
+                module = module_of(span.file)
+                yield span.file, span.line, frame.f_globals if module is None else vars(module)
+            if chain:
+                part = chain[-1] if role == "part" else None
+        frame = outer
+
+
+def _is_internal(filename: str) -> bool:
+    return "importlib" in filename and "_bootstrap" in filename
+
+
+def _outwards(span: Span | None) -> Iterator[Span]:
+    while span is not None:
+        yield span
+        span = span.caller
+
+
+def same_function(a: Span | None, b: Span) -> bool:
+    """Whether two places are in the same function."""
+    return a is not None and (a.file, a.function) == (b.file, b.function)
 
 
 def _span_of_frame(frame: types.FrameType, caller: Span | None) -> Span:

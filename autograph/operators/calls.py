@@ -17,14 +17,15 @@ from typing import Any
 from autograph.convert import Converted, converted, converted_carefully
 from autograph.operators.containers import refused
 from autograph.operators.registry import is_left_alone
-from autograph.origin import is_generated_file, span_of_frame, span_of_traceback
+from autograph.origin import in_users_file, is_generated_file, span_of_frame, span_of_traceback
 from runtime import pyops
 from runtime.autodiff.calls import intercept
 from runtime.autodiff.levels import recording
 from runtime.boxes import Cell
 from runtime.errors import AutographError, SourceNotFound, Span
+from runtime.execute.traceback import is_part
 from runtime.function.polymorphic import PolymorphicFunction
-from runtime.places import is_users, span_of
+from runtime.places import is_users, same_function, span_of, tell_module
 from runtime.trace.api import Hooks
 from runtime.trace.core import Trace, active
 from runtime.trace.heap import NOTHING, UNKNOWN, Namespace
@@ -181,15 +182,15 @@ class SourceHooks(Hooks):
         """The user's line being traced, with the lines it was called from."""
         frame: types.FrameType | None = self.frame()
         places: list[Span] = []
-        inner: Span | None = None
+        inner: Span | None = None  # in a function whose own frame is still to come
         while frame is not None:
             if is_generated_file(frame.f_code.co_filename):
                 found = span_of_frame(frame)
-                if found is not None and (
-                    inner is None or found.function != inner.function or found.file != inner.file
-                ):
+                if found is not None and not same_function(inner, found):
                     places.append(found)
                     inner = found
+                if not is_part(frame.f_code):
+                    inner = None
             frame = frame.f_back
         result: Span | None = None
         for place in reversed(places):
@@ -219,6 +220,10 @@ class SourceHooks(Hooks):
     def unconvert(self, code: types.CodeType) -> types.CodeType:
         """The user's code object for a generated one, where there is one."""
         return self.originals.get(code, code)
+
+    def in_users_file(self, code: types.CodeType) -> types.CodeType:
+        """Generated code that does what the user wrote, as if it stood in the user's file."""
+        return in_users_file(code)
 
     def inline(self, function: types.FunctionType) -> Callable[..., Any] | None:
         """The traceable twin of a function, or None where it is to be called at run time."""
@@ -255,6 +260,7 @@ class SourceHooks(Hooks):
         trace = self.trace
         assert trace is not None
         form = converted_carefully(function) if self.careful else converted(function)
+        tell_module(function)
         self.originals.update(form.originals)
         space = self.globals.get(id(function.__globals__))
         if space is None:

@@ -29,6 +29,7 @@ from runtime.ir.graph import Const, Graph
 from runtime.ir.opdef import OpDef
 from runtime.ops.table import OPS
 from runtime.types import ArrayType, Type, WeakType
+from runtime.warned import warn
 
 LARGEST = 1000  # elements of an array that is written out
 
@@ -100,6 +101,9 @@ class _Writer:
             self.imports |= {"import itertools", "from typing import Any"}
             self.support["counts"] = inspect.getsource(pyops._counts_in_message)
             self._support(name, "unpack", inspect.getsource(pyops.unpack))
+        elif value is warn:
+            self.imports.add("import warnings")
+            self.lines.append(f"{name} = warnings.warn")
         elif value is pyops.bound:
             self.support["marker"] = _MARKER
             self._support(name, "bound", _BOUND)

@@ -17,7 +17,7 @@ from typing import Any
 from runtime.config import settings
 from runtime.dataclass import dataclass
 from runtime.errors import AutographError, Span
-from runtime.places import is_own, tell_places
+from runtime.places import is_own, same_function, tell_places
 
 # (code, index of the instruction or -1, line) -> the user's place
 Places = Callable[[types.CodeType, int, int], "Span | None"]
@@ -98,7 +98,17 @@ def place_of(frame: types.FrameType) -> Span | None:
     return None if made is None else made.places(frame.f_code, frame.f_lasti, frame.f_lineno)
 
 
-tell_places(place_of)
+def is_part(code: types.CodeType) -> bool:
+    """Whether generated code is a part of the user's function that stands round it: a branch, a loop body."""
+    made = _generated(code)
+    return made is not None and made.inner(code)
+
+
+def _role(code: types.CodeType) -> str:
+    return "" if _generated(code) is None else "part" if is_part(code) else "whole"
+
+
+tell_places(place_of, _role)
 
 
 def forget(filename: str) -> None:
@@ -224,13 +234,9 @@ def _drop_outer(entries: list[_Entry], place: Span) -> None:
     for at in range(len(entries) - 1, -1, -1):
         if entries[at].span is None:
             return
-        if _same_function(entries[at].span, place):
+        if same_function(entries[at].span, place):
             del entries[at:]
             return
-
-
-def _same_function(a: Span | None, b: Span) -> bool:
-    return a is not None and (a.file, a.function) == (b.file, b.function)
 
 
 def _frame(span: Span, generated: types.FrameType) -> tuple[types.FrameType, int]:

@@ -54,7 +54,7 @@ from runtime.function.signature import Binder, Bound, Signature, example
 from runtime.gate import GATE
 from runtime.ir.graph import Graph
 from runtime.lazy import Lazy
-from runtime.places import depth, place, span_here
+from runtime.places import depth, place, span_here, uncounted
 from runtime.trace.record import Argument, Guard, TraceResult
 from runtime.types import UNBOUND, Type
 from runtime.variable import traced_again
@@ -160,6 +160,7 @@ class PolymorphicFunction(Direct, Generic[P, R]):
         self._rebuild()
 
     # ---------------------------------------------------------------- calling
+    @uncounted
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
         """What the Python function does."""
         if GATE.shut_by and (core.active() is not None or levels.recording()):
@@ -192,6 +193,7 @@ class PolymorphicFunction(Direct, Generic[P, R]):
                     self._drop(record)
             self._rebuild()
 
+    @uncounted
     def _run_inside(self, /, *args: Any, **kwargs: Any) -> Any:
         """The call without what was put around it."""
         for entry in self._inside:
@@ -200,11 +202,13 @@ class PolymorphicFunction(Direct, Generic[P, R]):
                 return result
         return self._call_slowly(args, kwargs)
 
+    @uncounted
     def _run_around(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The only entry of a function that has something around it: it serves every call."""
         assert self._around is not None
         return self._around(self._python, self._run_inside, args, kwargs)
 
+    @uncounted
     def _call_slowly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call with arguments in another form, or more traces than are tried one by one, or a new one."""
         bound = self._binder.bind(args, kwargs)
@@ -218,6 +222,7 @@ class PolymorphicFunction(Direct, Generic[P, R]):
         result = record.entry(bound.positional, bound.keywords)
         return self._python(*args, **kwargs) if result is MISS else result
 
+    @uncounted
     def _by_class(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """An entry that tries only the traces for arguments of these classes."""
         for record in self._classes.get((*map(type, args), *kwargs, *map(type, kwargs.values())), ()):
@@ -370,7 +375,7 @@ class PolymorphicFunction(Direct, Generic[P, R]):
         python = self._python
         if self._input_signature is not None:
             return  # a call that keeps the promise has its own record by now, one that breaks it is refused
-        self._plain = (lambda args, kwargs: python(*args, **kwargs),)
+        self._plain = (uncounted(lambda args, kwargs: python(*args, **kwargs)),)
         self._plain_reason = why
         self._rebuild()
 

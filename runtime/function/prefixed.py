@@ -17,6 +17,7 @@ from typing import Any
 from runtime.execute.traceback import cleaned
 from runtime.function.concrete import ConcreteFunction
 from runtime.function.polymorphic import P, PolymorphicFunction, R, Tracer
+from runtime.places import uncounted
 
 
 def unwrapped(callable_: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
@@ -67,6 +68,7 @@ class PrefixedFunction(PolymorphicFunction[P, R]):
         self.prefix, self.keywords, self._original = prefix, keywords, original
         self.__wrapped__ = original
 
+    @uncounted
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
         """What the callable does."""
         try:

@@ -18,7 +18,7 @@ from runtime.execute.traceback import cleaned, register_hidden
 from runtime.function.dispatch import Conditions, passed
 from runtime.function.records import TraceRecord
 from runtime.gate import GATE
-from runtime.places import ENTRY_FILE
+from runtime.places import ENTRY_FILE, uncounted
 
 register_hidden(__file__)  # the first call goes through here, and on as all others
 MOST = 3  # traces that are tried; with more they are found by the classes of the arguments
@@ -64,16 +64,29 @@ def made(
         "_ag_gate": GATE,
         "_ag_other": other,
         "_ag_failed": failed,
+        "_ag_clean": _clean,
     }
     lines = [f"def _ag_call{_parameters(params)}:", "    if not _ag_gate.shut_by:"]
     for number, record in enumerate(records):
         lines += _trial(record, number, params, names)
     handed = (f"{p.name}={p.name}" if p.kind is p.KEYWORD_ONLY else p.name for p in params)
-    lines.append(f"    return _ag_other({', '.join(handed)})")
+    lines += [
+        "    try:",
+        f"        return _ag_other({', '.join(handed)})",
+        "    except BaseException as _ag_error:",
+        "        _ag_clean(_ag_error)",
+        f"        {_AGAIN}",
+    ]
     exec(compile("\n".join(lines) + "\n", ENTRY_FILE, "exec"), names)
     function: Callable[..., Any] = names.pop("_ag_call")
     function.__qualname__ = getattr(python, "__qualname__", "function")  # what is wrong with a call names it
     return function
+
+
+def _clean(error: BaseException) -> None:
+    """Leave the frames that stand between the caller and the user's code out of an error's traceback."""
+    error.__traceback__ = cleaned(error)
+    del error  # this frame is behind those of its traceback: no circle
 
 
 def _parameters(params: Sequence[inspect.Parameter]) -> str:
@@ -145,6 +158,7 @@ class Quickly:
     ) -> None:
         self.function, self.records, self.general = function, records, general
 
+    @uncounted
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """The call, by the function that is made for it."""
         function = self.function()
@@ -155,9 +169,9 @@ class Quickly:
                     function.__class__ = self.general
                 else:
                     function._quick = call
-        if call is None:
-            return self.general.__call__(function, *args, **kwargs)
         try:
+            if call is None:
+                return self.general.__call__(function, *args, **kwargs)
             return call(*args, **kwargs)
         except BaseException as error:
             if sys.version_info < (3, 11):  # a bare raise would restore the old traceback
@@ -166,6 +180,7 @@ class Quickly:
                 error.__traceback__ = cleaned(error)
                 raise
 
+    @uncounted
     def other(self, /, *values: Any, **named: Any) -> Any:
         """A call that none of the traces serves."""
         function = self.function()
@@ -178,5 +193,5 @@ class Quickly:
         """What calls of any kind do with an error of a trace."""
         if isinstance(error, GuardError):
             self.function()._distrust(error.place)
-        error.__traceback__ = cleaned(error)
+        _clean(error)
         del error  # this frame is behind those of its traceback: no circle

@@ -33,6 +33,7 @@ class Hooks:
     inline: a traceable twin of a Python function, or None to call it at run time.
     is_generated: whether a function was made by generated code.
     unconvert: the user's code object for a generated one.
+    in_users_file: generated code that does what the user wrote, as if it stood in the user's file.
     """
 
     trace: Trace | None = None  # set when a trace begins
@@ -64,6 +65,10 @@ class Hooks:
 
     def unconvert(self, code: types.CodeType) -> types.CodeType:
         """The user's code object for a generated one."""
+        return code
+
+    def in_users_file(self, code: types.CodeType) -> types.CodeType:
+        """The code, as if it stood in the user's file."""
         return code
 
 

@@ -11,6 +11,7 @@ import functools
 import inspect
 import math
 import types
+import warnings
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -46,6 +47,7 @@ from runtime.types import (
     is_namedtuple,
 )
 from runtime.variable import WRITERS, Variable
+from runtime.warned import warn
 
 _READERS = frozenset(
     {len, float, int, bool, complex, abs, sum, min, max, list, tuple, enumerate, zip, sorted, round}
@@ -563,8 +565,9 @@ def run_time_call(
             claim = WEAK_INT if target in _MATH_INT else WEAK_BOOL if target in _MATH_BOOL else WEAK_FLOAT
             if getattr(target, "__name__", "") in ("modf", "frexp", "prod", "fsum", "sumprod", "dist"):
                 claim = OBJECT
+    called_there = warn if target is warnings.warn else f
     result = trace.record(
-        "py.call", [f, *args], kwargs, type=claim or _stream_claim(trace, target, args, kwargs)
+        "py.call", [called_there, *args], kwargs, type=claim or _stream_claim(trace, target, args, kwargs)
     )
     called(trace, target, (*args, *kwargs.values()))
     return result

@@ -194,7 +194,7 @@ class Trace:
         """Give the trace what stands above it: the protocol, the look-up tables, the source side's hooks."""
         self.protocol, self.by_callable, self.by_method = protocol, by_callable, by_method
         self.inline, self.is_generated, self.generated_frame = hooks.inline, hooks.is_generated, hooks.frame
-        hooks.trace = self
+        self.in_users_file, hooks.trace = hooks.in_users_file, self
         self.lift: Callable[[Any, Path], Any] = protocol.lift
 
     # ------------------------------------------------------------------ entering and leaving
@@ -454,7 +454,7 @@ class Trace:
         space = getattr(f.__globals__, "real", f.__globals__)
         facts = (f.__name__, f.__qualname__, f.__doc__, f.__module__, frozenset(shared))
         inputs: list[Operand] = [
-            Const(code),
+            Const(self.in_users_file(code) if code is f.__code__ else code),
             Const(space, "globals"),
             Const(facts),
             self.operand(f.__defaults__),

@@ -136,7 +136,7 @@ def test_generated_frames_on_request():
     with settings.override(show_generated_frames=True):
         shown = [f.filename for f in traceback.extract_tb(raised(function, np.int64(4)).__traceback__)]
     assert any(name.startswith("<plan in_an_arm") for name in shown)
-    assert any(name.endswith("polymorphic.py") for name in shown)
+    assert any("polymorphic.py" in name for name in shown)
 
 
 def test_the_variables_can_be_looked_at_afterwards():
