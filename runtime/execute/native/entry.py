@@ -36,6 +36,7 @@ declare ptr @PyThreadState_Get()
 declare ptr @autograph_PyArray_NewCopy(ptr, i32)
 declare ptr @autograph_PyArray_Empty(i32, ptr, ptr, i32)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare i32 @autograph_PyArray_CopyInto(ptr, ptr)
 declare ptr @autograph_PyArray_Scalar(ptr, ptr, ptr)
 declare void @llvm.x86.sse.stmxcsr(ptr)
@@ -61,8 +62,23 @@ define internal i32 @breathe() {COLD} {{
   ret i32 %failed
 }}
 """
+_RELEASE = f"""define internal void @release(ptr %owned, i64 %count) noinline nounwind {BRIEFLY} {{
+start:
+  br label %each
+each:
+  %k = phi i64 [ 0, %start ], [ %k1, %each ]
+  %at = getelementptr ptr, ptr %owned, i64 %k
+  %x = load ptr, ptr %at
+  call void @Py_DecRef(ptr %x)
+  %k1 = add nuw nsw i64 %k, 1
+  %more = icmp ult i64 %k1, %count
+  br i1 %more, label %each, label %out
+out:
+  ret void
+}}"""
 WEIGHTS = ((1, 1 << 20), (1 << 20, 1))  # of branches that are hardly ever, and almost always, taken
 LARGE = 1 << 16  # bytes
+FEW = 3  # arrays that are given up one by one, without a loop
 CHANCE = 2  # calls in a row that may have lost time by chance
 OBJECTS = (
     "autograph_type_int", "autograph_type_float", "autograph_type_ndarray", "autograph_True",
@@ -81,7 +97,8 @@ def module(kernel: Kernel, in_order: bool) -> str:
         f'!{k} = !{{!"branch_weights", i32 {yes}, i32 {no}}}' for k, (yes, no) in enumerate(WEIGHTS)
     )
     define = f"define ptr @entry(ptr %self, ptr %args, i64 %nargs) {BRIEFLY} {{\n{body}\n}}"
-    text = "\n".join([*lines, *dict.fromkeys(declared), VARIABLES, kernel.text, define, weights])
+    parts = [kernel.text, _RELEASE, define] if kernel.owned > FEW else [kernel.text, define]
+    text = "\n".join([*lines, *dict.fromkeys(declared), VARIABLES, *parts, weights])
     return text + "\n"
 
 
@@ -130,8 +147,8 @@ class _Entry:
         out, owned = e.slot(f"[{slots} x i64]"), e.slot(f"[{max(kernel.owned, 1)} x ptr]")
         control = [e.slot("i32"), e.slot("i32"), e.slot("i32")]
         e.line(f"store i32 0, ptr {control[2]}")
-        for k in range(kernel.owned):
-            e.line(f"store ptr null, ptr {e.op(f'getelementptr ptr, ptr {owned}, i64 {k}')}")
+        if kernel.owned:
+            e.line(f"call void @llvm.memset.p0.i64(ptr {owned}, i8 0, i64 {8 * kernel.owned}, i1 false)")
         self.need(e.effect(f"icmp ne i32 {e.effect('load i32, ptr @enabled')}, 0"))
         self.need(e.effect(f"icmp eq i64 %nargs, {len(kernel.params)}"))
         self.untraced()
@@ -369,6 +386,9 @@ class _Entry:
         e = self.e
         for _, copy in saved:
             e.line(f"call void @Py_DecRef(ptr {copy})")
+        if self.kernel.owned > FEW:
+            e.line(f"call void @release(ptr {owned}, i64 {self.kernel.owned})")
+            return
         for k in range(self.kernel.owned):
             at = e.effect(f"getelementptr ptr, ptr {owned}, i64 {k}")
             e.line(f"call void @Py_DecRef(ptr {e.effect(f'load ptr, ptr {at}')})")

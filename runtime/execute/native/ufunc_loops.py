@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from runtime.execute.native.emit import FLAGS, Emitter
+from runtime.execute.native.emit import BRIEFLY, FLAGS, Emitter
 from runtime.execute.native.gang import Gang
 from runtime.execute.native.kinds import Scalar
 from runtime.execute.native.state import State
@@ -139,6 +139,6 @@ def caller(e: Emitter, count: int) -> str:
     body = "\n".join(f"  {line}" for line in lines)
     e.helpers[name] = (
         f"define internal void @{name}({arguments}, i64 %n, ptr %loop, ptr %data, ptr %raised) "
-        f"noinline nounwind {{\n{body}\n}}"
+        f"noinline nounwind {BRIEFLY} {{\n{body}\n}}"
     )
     return name

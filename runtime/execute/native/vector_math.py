@@ -17,7 +17,7 @@ import numpy as np
 
 from runtime.config import settings
 from runtime.execute.native import host
-from runtime.execute.native.emit import Emitter
+from runtime.execute.native.emit import BRIEFLY, Emitter
 from runtime.execute.native.kinds import Scalar, literal
 from runtime.execute.native.lanes import MAGIC, MANTISSA, Lanes, bit_pattern, together
 from runtime.execute.native.state import State
@@ -348,7 +348,7 @@ def compute(state: State, name: str, kind: Scalar, *xs: str) -> str:
         names = [f"%x{k}" for k in range(len(xs))]
         inner.end(f"ret {t} {_written_out(dataclasses.replace(state, e=inner), name, kind, names)}")
         given = ", ".join(f"{t} {x}" for x in names)
-        head = f"define internal {t} @{called}({given}, ptr %raised) noinline nounwind"
+        head = f"define internal {t} @{called}({given}, ptr %raised) noinline nounwind {BRIEFLY}"
         e.helpers[called] = f"{head} {{\n{inner.body()}\n}}"
     e.outside = True  # it may call NumPy's loop
     return e.op(f"call {t} @{called}({', '.join(f'{t} {x}' for x in xs)}, ptr %raised)")
