@@ -399,7 +399,8 @@ def _executor(concrete: ConcreteFunction) -> str:
     problem = f"; {concrete.plan_problem}" if concrete.plan_problem else ""
     if now == "native":
         rest = f" but for what can't: {concrete.not_native}" if concrete.not_native else ""
-        return f"as native code{rest}{problem}"
+        later = "".join(f"; {found}" for found in concrete.native.told) if concrete.native else ""
+        return f"as native code{rest}{later}{problem}"
     return f"on NumPy, not as native code: {concrete.not_native}{problem}"
 
 

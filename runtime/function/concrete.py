@@ -168,7 +168,9 @@ class ConcreteFunction:
         """Whether the calls of the function are done by the function itself, which a plan can't beat."""
         if not self._may_be_plain or self.device != "cpu" or settings.executor != "auto":
             return False
-        if not plainly.nothing_to_gain(self.optimised, self.guards) or self.native is not None:
+        if not plainly.nothing_to_gain(self.optimised, self.guards):
+            return False
+        if self.native is not None and (self.native.certain or self.native.hopeful):
             return False
         self.not_native = NO_GAIN
         return True
@@ -220,7 +222,7 @@ class ConcreteFunction:
         self._begin()
         if self.by_python:
             return "python"
-        if self._native is not None:
+        if self._native is not None and not self._native.idle:
             return "native"
         return "numpy" if self.device == "cpu" else "cupy"
 

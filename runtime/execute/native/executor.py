@@ -20,11 +20,11 @@ from runtime.computed import computed
 from runtime.config import settings
 from runtime.execute import traceback
 from runtime.execute.loader import bare, load
-from runtime.execute.native import abi, entry, llvm_load, small_arrays
+from runtime.execute.native import abi, entry, llvm_load, sites, small_arrays
 from runtime.execute.native.kinds import Unlowered
 from runtime.execute.native.llvm_load import Code
 from runtime.execute.native.lower import lower
-from runtime.execute.native.split import split
+from runtime.execute.native.split import put_back, split
 from runtime.execute.python_source import plan_source
 from runtime.ir.calls import all_nodes
 from runtime.ir.graph import Graph, Node
@@ -115,11 +115,18 @@ class NativeFunction:
     entry: the built-in function to call.  text: the LLVM IR.
     """
 
-    def __init__(self, graph: Graph, plan: Callable[[], Callable[..., Any]]) -> None:
+    certain = hopeful = True  # whether there surely is code, or is likely to be some soon
+    idle = False
+    told: tuple[str, ...] = ()
+
+    def __init__(
+        self, graph: Graph, plan: Callable[[], Callable[..., Any]], others: sites.Others | None = None
+    ) -> None:
+        """others: what else does calls with arguments of other types than those of the graph."""
         reason = unavailable()
         if reason:
             raise Unlowered(reason)
-        self._graph, self._plan = graph, plan
+        self._graph, self._plan, self._others = graph, plan, others
         self._makes_arrays = _makes_wide_arrays(graph)
         self._strided = _Twin(graph, lambda: self._compile(in_order=False)[0])
         self._noting: _Twin | None = None
@@ -172,6 +179,9 @@ class NativeFunction:
 
     def _missed(self, *args: Any) -> Any:
         """A call with arguments in another form: arrays that are not in C order get code of their own."""
+        other = None if self._others is None else self._others(args)
+        if other is not None:
+            return other(*args)
         if not self._code.enabled.value or not _strided(args):
             return self._plan()(*args)
         if self._makes_arrays and any(map(_turned, args)):  # what NumPy makes of them is in their order
@@ -189,6 +199,7 @@ class NativeLoops:
     """A plan whose loops and chains of array operators are machine code, as far as they can be.
 
     entry: what to call.  parts: the native parts.  text: their LLVM IR, one after the other.
+    later: the parts of which the types are found when they are reached.
     The plan is loaded by the first call where a background thread made the parts: it parses nothing.
     """
 
@@ -197,16 +208,34 @@ class NativeLoops:
         if reason:
             raise Unlowered(reason)
         self.parts: list[NativeFunction] = []
-        changed = split(graph, self._compile)
+        self.later: list[sites.Site] = []
+        changed = split(graph, self._compile, self._at_run_time)
         if changed is None:
             raise Unlowered("no part of it can be native")
         self._changed = changed
-        self.entry: Callable[..., Any] = self._call if background.here() else self._loaded
-        self.text = "\n".join(part.text for part in self.parts)
+        self.certain = bool(self.parts)
+        self.hopeful = any(sites.numeric(site.graph) for site in self.later)
+        changes = background.here() or self.later
+        self.entry: Callable[..., Any] = self._call if changes else self._loaded
+
+    @property
+    def idle(self) -> bool:
+        """Whether the plan does all there is."""
+        return not self.parts and all(site.shut for site in self.later)
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What was found of the parts whose types are found when they are reached, in words."""
+        return tuple(site.told for site in self.later if site.told)
+
+    @property
+    def text(self) -> str:
+        """The LLVM IR of the parts."""
+        return "\n".join(part.text for part in self.parts)
 
     @computed
     def _loaded(self) -> Callable[..., Any]:
-        return load(plan_source(self._changed))
+        return load(plan_source(self._changed, blocks=not self.certain))
 
     def _call(self, *args: Any) -> Any:
         return self._loaded(*args)
@@ -215,6 +244,29 @@ class NativeLoops:
         part = NativeFunction(graph, functools.cache(lambda: bare(load(plan_source(graph), part=True))))
         self.parts.append(part)
         return part.entry
+
+    def _at_run_time(self, graph: Graph, plan: Graph, node: Node) -> sites.Site | None:
+        """What does a part by the types that are found when it is reached."""
+        if not sites.promising(graph):
+            return None
+        run = functools.cache(lambda: bare(load(plan_source(plan), part=True)))
+        site = sites.Site(graph, node, run, self._compiled, self._put_back)
+        self.later.append(site)
+        return site
+
+    def _compiled(
+        self, graph: Graph, plan: Callable[[], Callable[..., Any]], others: sites.Others
+    ) -> Callable[..., Any]:
+        part = NativeFunction(graph, plan, others)
+        self.parts.append(part)
+        return part.entry
+
+    def _put_back(self) -> None:
+        """Let the plan do the parts that were given up: from the next call on they stand in their places."""
+        for one in reversed(self.later):  # outer ones first: they bring those in them
+            if one.shut:
+                self._changed = put_back(self._changed, one, one.node)
+        self.__dict__.pop("_loaded", None)
 
     @property
     def calls(self) -> int:

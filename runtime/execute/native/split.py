@@ -17,23 +17,25 @@ from runtime.execute.native.segments import grouped
 from runtime.execute.native.tails import called, divided
 from runtime.ir.calls import callee
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
-from runtime.ir.walk import inline
+from runtime.ir.walk import inline, map_graphs
 from runtime.types import ObjectType, TupleType
 
 LOOPS = ("while", "for")
 ITERATORS = (range, enumerate, zip, slice)
 Compile = Callable[[Graph], Callable[..., Any]]
+AtRunTime = Callable[[Graph, Graph, Node], Callable[..., Any] | None]
 
 
-def split(graph: Graph, compile_graph: Compile) -> Graph | None:
+def split(graph: Graph, compile_graph: Compile, at_run_time: AtRunTime) -> Graph | None:
     """The graph with native loops; None without any, or Unlowered where the first loop can't be one.
 
-    `compile_graph` raises Unlowered for what it can't do.
+    `compile_graph` raises Unlowered for what it can't do.  `at_run_time` gives what does a loop by the types
+    that are found when it is reached: from its graph, the graph of its plan, and what stands in the plan.
     """
     whole = _but_its_end(graph, compile_graph)
     if whole is not None:
         return whole
-    made = _Splitter(compile_graph)
+    made = _Splitter(compile_graph, at_run_time)
     nodes = made.nodes(graph)
     if made.why is not None and not made.count:
         raise made.reason()
@@ -54,8 +56,8 @@ def _but_its_end(graph: Graph, compile_graph: Compile) -> Graph | None:
 
 
 class _Splitter:
-    def __init__(self, compile_graph: Compile) -> None:
-        self.compile, self.count = compile_graph, 0
+    def __init__(self, compile_graph: Compile, at_run_time: AtRunTime) -> None:
+        self.compile, self.at_run_time, self.count = compile_graph, at_run_time, 0
         self.called: dict[Graph, Callable[..., Any] | Graph] = {}
         self.why: Unlowered | None = None
 
@@ -119,7 +121,34 @@ class _Splitter:
             left = [n for n in before if n not in arrays]
             return [*left, *_called(call, _given(node, arrays), node)]
         regions = tuple(dataclasses.replace(r, nodes=self.nodes(r)) for r in node.regions)
-        return [*before, dataclasses.replace(node, regions=regions)]
+        changed = dataclasses.replace(node, regions=regions)
+        plan, _ = isolated(changed, makers, alone.name, ())
+        later = self.at_run_time(alone, plan, changed)
+        if later is None:
+            return [*before, changed]
+        self.count += 1
+        return [*before, *_called((Const(later, alone.name), *inputs), node.outputs, node)]
+
+
+def put_back(graph: Graph, later: object, node: Node) -> Graph:
+    """The graph with a node in the place of the call of what does it at run time."""
+
+    def one(region: Graph) -> Graph:
+        nodes: list[Node] = []
+        whole: Value | None = None
+        for n in region.nodes:
+            if n.op == "py.call" and isinstance(n.inputs[0], Const) and n.inputs[0].value is later:
+                nodes.append(node)
+                whole = n.outputs[0] if n.outputs[0] not in node.outputs else None
+            elif whole is None or not n.inputs or n.inputs[0] is not whole:
+                nodes.append(n)
+        return (
+            region
+            if len(nodes) == len(region.nodes) and node not in nodes
+            else dataclasses.replace(region, nodes=tuple(nodes))
+        )
+
+    return map_graphs(graph, one)
 
 
 def _called(call: tuple[Operand, ...], outputs: tuple[Value, ...], node: Node) -> list[Node]:

@@ -1,0 +1,229 @@
+"""Sites: parts of a plan whose inputs have types that are known only when they are reached.
+
+In: the graph of a part, what its plan is, and what compiles graphs.  Out: `Site`, a callable that does the
+part.  What always holds: it does what the plan of the part does; only values of exact types that trace types
+describe get code of their own, for a bounded number of kinds; where nothing comes of that, the plan does all.
+"""
+
+from __future__ import annotations
+
+import os.path
+import types
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from runtime.errors import AutographError
+from runtime.execute import traceback
+from runtime.execute.native.kinds import Unlowered, supported
+from runtime.ir.graph import Const, Graph, Node
+from runtime.mistakes import survived
+from runtime.passes.pipeline import optimise
+from runtime.retyping import retyped
+from runtime.trace.record import BUILTINS, Guard
+from runtime.types import WEAK_OF, ArrayType, ObjectType, StaticType, Type
+
+KINDS = 6  # of inputs that get code of their own
+TRIES = 3  # times in vain, where there is no code yet: then the plan does it for good
+_MISSING = object()
+traceback.register_hidden(__file__)  # between a plan and that of a part
+Run = Callable[..., Any]
+Kind = Any  # of a value, hashable; None where there is no code for values like it
+Others = Callable[[tuple[Any, ...]], Run | None]
+Compile = Callable[[Graph, Callable[[], Run], Others], Run]
+
+
+class Site:
+    """One part.
+
+    node: what it stands for, to be put back.  made: the types that there is code for; reason: why there is
+    none for others.  run: what to call: code for the kinds that came last, where there is some.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        node: Node,
+        plan: Callable[[], Run],
+        compile_graph: Compile,
+        given_up: Callable[[], None],
+    ) -> None:
+        self.graph, self.node, self.plan = graph, node, plan
+        self.compile, self.given_up = compile_graph, given_up
+        self.open = tuple(k for k, p in enumerate(graph.params) if open_type(p.type))
+        self.found: dict[Kind, Any] = {}
+        self.made: list[str] = []
+        self.reason, self.vain = "", 0
+        self.run: Run = self.look
+        self.shut = False
+
+    def __call__(self, *args: Any) -> Any:
+        return self.run(*args)
+
+    @property
+    def told(self) -> str:
+        """What there is code for, and why there is none for other values; empty before one was seen."""
+        span = self.node.span
+        where = f"{os.path.basename(span.file)}:{span.line}" if span else "a loop"
+        known = " and ".join(self.made)
+        code = f"for {known}" if known else "for no types"
+        if not known and not self.reason:
+            return ""
+        return f"{where} has code {code} found at run time{f': {self.reason}' if self.reason else ''}"
+
+    def look(self, *args: Any) -> Any:
+        """Do the part, by the code for these kinds of inputs."""
+        kinds = tuple([kind(args[k]) for k in self.open])
+        found = self.found.get(kinds, _MISSING)
+        if found is _MISSING:
+            found = self.added(kinds, args)
+        if found is None:
+            self.vain += 1
+            if self.vain >= TRIES and not self.made:
+                self.close()
+            return self.plan()(*args)
+        self.run = found
+        return found(*args)
+
+    def added(self, kinds: tuple[Kind, ...], args: Sequence[Any]) -> Run | None:
+        """Code for inputs of kinds that had none yet; None where the plan does them."""
+        if len(self.found) >= KINDS:
+            return None
+        found = None
+        if None in kinds:
+            self.reason = self.reason or "values of types that native code does not know"
+        else:
+            found = self.tried(kinds, args)
+        self.found[kinds] = found
+        return found
+
+    def tried(self, kinds: tuple[Kind, ...], args: Sequence[Any]) -> Run | None:
+        """Code for inputs like these, if there can be any."""
+        known = [p.type for p in self.graph.params]
+        for k in self.open:
+            known[k] = shown_type(args[k])
+        try:
+            graph, guards = retyped(self.graph, known)
+            checks = [check(guard) for guard in guards]
+            graph = optimise(graph).graph
+            native = self.compile(graph, self.plan, lambda again: self.other(kinds, again))
+        except Unlowered as reason:
+            self.reason = reason.text()
+        except AutographError as reason:
+            self.reason = str(reason.what)
+        except Exception as problem:  # a mistake of ours: the plan does it right, only slower
+            self.reason = survived("code for the types of a part failed", problem)
+        else:
+            self.made.append(", ".join(str(known[k]) for k in self.open))
+            return self.checked(native, checks) if checks else native
+        return None
+
+    def other(self, kinds: tuple[Kind, ...], args: Sequence[Any]) -> Run | None:
+        """What does a part with inputs that the code for these kinds does not take, if they are of others."""
+        return None if tuple([kind(args[k]) for k in self.open]) == kinds else self.look
+
+    def checked(self, native: Run, checks: Sequence[tuple[Any, Any, Any, Any]]) -> Run:
+        """The code, after a look whether names still mean what it takes them for."""
+
+        def run(*args: Any) -> Any:
+            for read, holder, name, value in checks:
+                if read(holder, name) is not value:
+                    return self.plan()(*args)
+            return native(*args)
+
+        return run
+
+    def close(self) -> None:
+        """Leave it to the plan for good."""
+        self.shut = True
+        self.run = self.plan()
+        self.given_up()
+
+
+def promising(graph: Graph) -> bool:
+    """Whether a part may become native, once types are known of which nothing is known yet."""
+    if not any(open_type(p.type) for p in graph.params):
+        return False
+    if not all(open_type(p.type) or not isinstance(p.type, ObjectType) for p in graph.params):
+        return False
+    return all(map(_possible, _reached(graph)))
+
+
+def numeric(graph: Graph) -> bool:
+    """Whether a part does with values of which nothing is known what is hardly ever done but with numbers."""
+    return any(
+        node.op in _ARITHMETIC and any(open_type(x.type) for x in node.inputs) for node in _reached(graph)
+    )
+
+
+def _reached(graph: Graph) -> Iterator[Node]:
+    """The nodes of a graph and its regions that do not lead to an error alone."""
+    for node in graph.nodes:
+        yield node
+        for region in node.regions:
+            if not region.diverges:
+                yield from _reached(region)
+
+
+def _possible(node: Node) -> bool:
+    """Whether native code might do a node, if it knew the types."""
+    if node.op in _NEVER or node.attr("starred"):
+        return False
+    target = node.inputs[0] if node.op == "py.call" else None
+    if not isinstance(target, Const):
+        return True
+    called = target.value
+    if isinstance(called, type):
+        return called in _CLASSES or issubclass(called, BaseException)
+    return isinstance(called, (types.BuiltinFunctionType, np.ufunc)) and called not in (print, input, open)
+
+
+_NEVER = frozenset(
+    "py.setattr py.delattr py.delitem py.dict py.set py.function py.check py.expect try with call".split()
+)
+_ARITHMETIC = frozenset("sub mul truediv pow neg abs isub imul itruediv ipow matmul".split())
+_CLASSES = frozenset({range, enumerate, zip, reversed, slice, bool, int, float, complex, list, tuple})
+
+
+def open_type(t: Type) -> bool:
+    """Whether nothing is known of values of a type."""
+    return t == ObjectType()
+
+
+def kind(x: Any) -> Kind:
+    """What code is made for: the class of a value, and of an array what its elements and axes are; None for
+    what can't have any."""
+    cls = type(x)
+    if cls is np.ndarray:
+        return (x.dtype.num, x.ndim) if supported(x.dtype) else None
+    if cls is float or cls is int or cls is bool or cls is complex:
+        return cls
+    scalar = issubclass(cls, np.generic) and cls.__module__ == "numpy" and supported(x.dtype)
+    return cls if scalar else None
+
+
+def shown_type(x: Any) -> Type:
+    """The type of a value of which the kind is known; sizes of arrays are not."""
+    if type(x) is np.ndarray:
+        return ArrayType(x.dtype, (None,) * x.ndim)
+    return ArrayType(x.dtype, (), scalar=True) if isinstance(x, np.generic) else WEAK_OF[type(x)]
+
+
+def _global(space: dict[str, Any], name: str) -> Any:
+    return space[name] if name in space else BUILTINS.get(name)
+
+
+def check(guard: Guard) -> tuple[Callable[[Any, str], Any], Any, str, Any]:
+    """How to see whether a name means what it did: what reads it, of what, the name, what it must be."""
+    root, steps = guard.path.root, guard.path.steps
+    if isinstance(root, int) or len(steps) != 1 or not isinstance(guard.expect, StaticType):
+        raise Unlowered(f"it relies on {guard.text}")
+    ((how, name),) = steps
+    if how not in ("global", "attr"):
+        raise Unlowered(f"it relies on {guard.text}")
+    return _global if how == "global" else _attribute, root[0], name, guard.expect.value
+
+
+def _attribute(holder: Any, name: str) -> Any:
+    return getattr(holder, name, None)
