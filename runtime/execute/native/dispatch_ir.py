@@ -7,6 +7,9 @@ class's Python `__call__` with the arguments as they were given; whatever a chec
 given back before the trace runs; the tables stay in memory while a call is in them.
 
 A chain is a tuple: (tables, Python's way, what errors go through, objects the tables point to...).
+
+There is a form for the first calls, which is compiled with little effort: it tells Python when it has done
+many, and hands calls on to the usual form once that is there.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from runtime.execute.native.check_ir import ITEMS_AT, REGISTERS
 from runtime.execute.native.emit import COLD
 
 MOST = 32  # arguments
+MANY = 10_000  # calls, from which on it is worthwhile to compile the usual form
 ON_STACK = 1000  # more of them than this are copied to the heap
 NATIVE, CALL, PASS = range(3)  # a trace is: the code of a built-in; something to call; the same, untouched
 # Words of the tables.
@@ -154,7 +158,7 @@ end:
 }}
 
 define ptr @entry(ptr %self, ptr %args, i64 %n) {{
-  %r = call ptr @PyLong_FromVoidPtr(ptr @dispatch)
+  %r = call ptr @PyLong_FromVoidPtr(ptr @{BEGIN})
   ret ptr %r
 }}
 """
@@ -371,9 +375,43 @@ end:
 }}
 """
 
+_AT_FIRST = """
+@better = global i64 0
+@left = global i64 {MANY}
+@autograph_on_many = external global i8
+define ptr @at_first(ptr %self, ptr %args, i64 %flagged, ptr %names) {{
+  %better = load ptr, ptr @better
+  %isbetter = icmp ne ptr %better, null
+  br i1 %isbetter, label %through, label %count
+through:
+  %rb = musttail call ptr %better(ptr %self, ptr %args, i64 %flagged, ptr %names)
+  ret ptr %rb
+count:
+  %left = load i64, ptr @left
+  %left1 = sub i64 %left, 1
+  store i64 %left1, ptr @left
+  %ismany = icmp eq i64 %left1, 0
+  br i1 %ismany, label %tell, label %go
+tell:
+  %told = call ptr @PyObject_Vectorcall(ptr @autograph_on_many, ptr null, i64 0, ptr null)
+  %istold = icmp ne ptr %told, null
+  br i1 %istold, label %drop, label %forget
+drop:
+  call void @Py_DecRef(ptr %told)
+  br label %go
+forget:
+  call void @PyErr_Clear()
+  br label %go
+go:
+  %r = musttail call ptr @dispatch(ptr %self, ptr %args, i64 %flagged, ptr %names)
+  ret ptr %r
+}}
+"""
 
-def text(chain_at: int, old: bool) -> str:
-    """The module.  chain_at: where an instance keeps its chain; old: whether Python is older than 3.11."""
+
+def text(chain_at: int, old: bool, at_first: bool = False) -> str:
+    """The module.  chain_at: where an instance keeps its chain; old: whether Python is older than 3.11;
+    at_first: the form for the first calls."""
     words = {
         "HEAD": HEAD,
         "CHAIN_AT": chain_at,
@@ -389,8 +427,13 @@ def text(chain_at: int, old: bool) -> str:
         "NATIVE": NATIVE,
         "CALL": CALL,
         "ANY": ANY,
+        "MANY": MANY,
+        "BEGIN": "at_first" if at_first else "dispatch",
     }
     vectorcall, *others = (
-        part.format(**words) for part in (_OLD_VECTORCALL if old else _VECTORCALL, _SLOW, _DISPATCH)
-    )
+        part.format(**words)
+        for part in (
+            _OLD_VECTORCALL if old else _VECTORCALL, _SLOW, _DISPATCH, *([_AT_FIRST] if at_first else []),
+        )
+    )  # fmt: skip
     return "".join((_DECLARATIONS, vectorcall, check_ir.text(), *others))

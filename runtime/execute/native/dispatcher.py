@@ -3,6 +3,9 @@
 In: the running interpreter.  Out: `address()`, of the C function that calls of polymorphic functions go to,
 0 where there is none (`problem()` says why); `version_at()` and `function_fields()` for who writes tables.
 What always holds: no offset is used that was not seen to be right on real objects of this process.
+
+Compiling it well takes longer than many calls that go through it: the first ones go through a form that was
+compiled in a sixth of the time, and takes a third longer, unless the disk has the usual one.
 """
 
 from __future__ import annotations
@@ -16,9 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from runtime.execute.native import abi, dispatch_ir, llvm_load, object_cache
+from runtime import background
+from runtime.config import settings
+from runtime.execute.native import abi, dispatch_ir, llvm_load
 from runtime.execute.native.kinds import Unlowered
 from runtime.gate import GATE
+from runtime.mistakes import survived
 
 CHAIN_AT = abi.HEAD + 8  # after the address that `layout.Slots` holds
 CELL_AT = abi.HEAD  # where a closure cell keeps what it holds
@@ -68,11 +74,11 @@ def at_hand() -> bool:
     """Whether loading it takes little time: nothing need be compiled."""
     if abi.problem() or llvm_load.missing():
         return True
-    return object_cache.find(object_cache.name_of(_text())) is not None
+    return llvm_load.is_stored(_text()) or llvm_load.is_stored(_text(at_first=True), effort=0)
 
 
-def _text() -> str:
-    return dispatch_ir.text(CHAIN_AT, OLD)
+def _text(at_first: bool = False) -> str:
+    return dispatch_ir.text(CHAIN_AT, OLD, at_first)
 
 
 def address() -> int:
@@ -88,6 +94,12 @@ def _compiled() -> tuple[int, Any]:
 
 @functools.cache
 def _made() -> tuple[int, Any]:
+    at_first = settings.compile != "now" and not llvm_load.is_stored(_text())
+    code = _code(at_first)
+    return code.entry(), code
+
+
+def _code(at_first: bool) -> llvm_load.Code:
     known = {
         name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
         for name in (*_FUNCTIONS, *_CALLS)
@@ -99,9 +111,31 @@ def _made() -> tuple[int, Any]:
         "autograph_AttributeError": id(AttributeError),
         "autograph_None": id(None),
         "autograph_call_anyhow": id(_call_anyhow),
+        "autograph_on_many": id(_on_many),
     }
-    code = llvm_load.compile_module(_text(), known, "dispatch", (_call_anyhow, GATE))
-    return code.entry(), code
+    keep = _call_anyhow, GATE, _on_many
+    return llvm_load.compile_module(_text(at_first), known, "dispatch", keep, effort=0 if at_first else 2)
+
+
+def _on_many() -> None:
+    """So many calls went through the form for the first ones that the usual one is worthwhile."""
+    _improving.submit()
+
+
+def _improve() -> None:
+    """Let the form for the first calls hand calls on to the usual form."""
+    try:
+        code = _code(at_first=False)
+        _kept.append(code)
+        _compiled()[1].image.variable(ctypes.c_int64, "better").value = code.entry()
+    except Unlowered:  # the process is ending
+        pass
+    except Exception as problem:  # a mistake of ours: calls only take longer
+        survived("calls are dispatched by the form for the first of them", problem)
+
+
+_kept: list[llvm_load.Code] = []
+_improving = background.Job(_improve)
 
 
 @functools.cache

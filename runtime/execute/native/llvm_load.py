@@ -111,12 +111,14 @@ def _machine(effort: int = 2) -> Any:
     )
 
 
-def compile_module(text: str, addresses: Mapping[str, int], name: str, keep: tuple[Any, ...]) -> Code:
+def compile_module(
+    text: str, addresses: Mapping[str, int], name: str, keep: tuple[Any, ...], effort: int = 2
+) -> Code:
     """Compile a module with a function `entry`.
 
     keep: what must live as long as the code.
     """
-    image = link.load(object_code(text), addresses)
+    image = link.load(object_code(text, effort=effort), addresses)
     entry = _builtin(name, image.address("entry"), (image.memory, *keep))
     return Code(
         entry,
@@ -134,13 +136,22 @@ def object_code(text: str, optimised: bool = True, effort: int = 2) -> bytes:
     without.  effort: how long it looks for the best instructions; with 0, a fifth of the time for code that
     is half as fast.
     """
-    usual = optimised and effort == 2
-    name = object_cache.name_of(text if usual else f"{text}\n; {optimised=}, {effort=}")
+    name = _stored_as(text, optimised, effort)
     found = object_cache.find(name)
     if found is None:
         found = _compiled(text, optimised, effort)
         object_cache.store(name, found)
     return found
+
+
+def is_stored(text: str, effort: int = 2) -> bool:
+    """Whether the object file of a module is on the disk."""
+    return object_cache.find(_stored_as(text, True, effort)) is not None
+
+
+def _stored_as(text: str, optimised: bool, effort: int) -> str:
+    usual = optimised and effort == 2
+    return object_cache.name_of(text if usual else f"{text}\n; {optimised=}, {effort=}")
 
 
 def _compiled(text: str, optimised: bool, effort: int) -> bytes:
