@@ -28,7 +28,8 @@ PYTHON_API = (
     "Py_IncRef", "Py_DecRef", "PyErr_Clear", "PyErr_CheckSignals", "PyErr_ExceptionMatches",
     "PyEval_SaveThread",
     "PyEval_RestoreThread", "PyFloat_FromDouble", "PyLong_FromLongLong", "PyLong_AsLongLongAndOverflow",
-    "PyTuple_New", "PyTuple_SetItem", "PyList_New", "PyList_SetItem", "PyObject_Vectorcall",
+    "PyTuple_New", "PyTuple_SetItem", "PyList_New", "PyList_SetItem", "PyList_Append", "PyList_SetSlice",
+    "PyObject_Vectorcall",
     "PyThreadState_Get",
 )  # fmt: skip
 LIBM = (
@@ -128,6 +129,11 @@ def _check_scalars() -> str:
         held = ctypes.string_at(id(scalar) + HEAD, dtype.itemsize)
         if held != scalar.tobytes() or _read(id(scalar) + TYPE_AT, ctypes.c_void_p) != id(dtype.type):
             return f"NumPy scalars of {dtype} are laid out in an unknown way"
+    items = [number, dtype, scalar]
+    first = _read(id(items) + HEAD + 8, ctypes.c_void_p)
+    found = [_read(first + 8 * k, ctypes.c_void_p) for k in range(3)]
+    if _read(id(items) + HEAD, ctypes.c_ssize_t) != 3 or found != list(map(id, items)):
+        return "lists are laid out in an unknown way"
     return ""
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from runtime import elements
 from runtime.elements import as_python
-from runtime.execute.native import complexes, vector_math
+from runtime.execute.native import complexes, lists, vector_math
 from runtime.execute.native.arrays import (
     address,
     copied,
@@ -41,7 +41,6 @@ from runtime.execute.native.kinds import (
     numpy_scalar,
     supported,
 )
-from runtime.execute.native.ranges import SIZE
 from runtime.execute.native.scalars import (
     UFUNCS,
     apply,
@@ -59,12 +58,12 @@ from runtime.execute.native.scalars import (
 from runtime.execute.native.state import State
 from runtime.execute.native.ufunc_loops import call_on_gang, inner_loop
 from runtime.execute.native.values import (
+    LISTS,
     Arr,
     Count,
     Elements,
     Lazy,
     Listed,
-    Listing,
     Num,
     Rng,
     Static,
@@ -171,8 +170,8 @@ def _len(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     x = args[0]
     if isinstance(x, Arr) and x.dims:
         return dimension(x.dims[0])
-    if isinstance(x, Listing):
-        return one(PYTHON_INT, state.e.effect(f"load i64, ptr {x.length}"), span=(0, SIZE))
+    if isinstance(x, LISTS):
+        return lists.length(state.e, x)
     if isinstance(x, Tup):
         return lift(len(x.items))
     raise Unlowered("len of this")

@@ -11,15 +11,31 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 
 import numpy as np
 
 from runtime.execute.native import abi, merge, recycled
+from runtime.execute.native.array_lists import COUNT_AT, ITEMS_AT
 from runtime.execute.native.arrays import plus, times
 from runtime.execute.native.emit import BARRIER, BRIEFLY, COLD, FALSE, FLAGS, TRUE, Block, Emitter
 from runtime.execute.native.kernel import Kernel
 from runtime.execute.native.kinds import Members, Scalar
-from runtime.execute.native.values import Arr, Listing, Num, Static, Tup, Val, one, view, widen
+from runtime.execute.native.values import (
+    Arr,
+    ArrayList,
+    Listing,
+    Lists,
+    Mixed,
+    Num,
+    Static,
+    Table,
+    Tup,
+    Val,
+    one,
+    view,
+    widen,
+)
 
 DECLARATIONS = """
 declare void @Py_DecRef(ptr)
@@ -456,23 +472,67 @@ class _Entry:
         if isinstance(shape, Static):
             name = next(k for k, v in self.kernel.objects.items() if v is shape.value)
             return self.reference(f"@{name}")
+        if isinstance(shape, (Listing, Table, Mixed)):
+            return self.build_list(*self.items(shape, slots, out))
         at = e.op(f"getelementptr i64, ptr {out}, i64 {next(slots)}")  # type: ignore[call-overload]
         if isinstance(shape, Arr):
             return self.reference(e.effect(f"load ptr, ptr {at}"))
-        if isinstance(shape, Listing):
-            data = e.op(f"getelementptr i64, ptr {out}, i64 {next(slots)}")  # type: ignore[call-overload]
-            return self.build_list(shape, at, data)
+        if isinstance(shape, ArrayList):
+            return self.reference(e.effect(f"load ptr, ptr {at}"))
         assert isinstance(shape, Num)
         if len(shape.members) == 1:
             return self.box(shape.scalar, at)
         tag_at = e.op(f"getelementptr i64, ptr {out}, i64 {next(slots)}")  # type: ignore[call-overload]
         return self.box_either(shape.members, at, e.effect(f"load i8, ptr {tag_at}"))
 
-    def build_list(self, x: Listing, length_at: str, data_at: str) -> str:
-        """A Python list of as many numbers as its length says."""
-        e, kind = self.e, x.kind
+    def items(self, x: Lists, slots: object, out: str) -> tuple[str, Callable[[str], str]]:
+        """How many items a list has, and what makes an object of one."""
+        e = self.e
+        if isinstance(x, Table):
+            parts = [self.items(column, slots, out) for column in x.columns]
+
+            def row(k: str) -> str:
+                made = e.effect(f"call ptr @PyTuple_New(i64 {len(parts)})")
+                for at, (_, part) in enumerate(parts):
+                    e.line(f"call i32 @PyTuple_SetItem(ptr {made}, i64 {at}, ptr {part(k)})")
+                return made
+
+            return parts[0][0], row
+
+        if isinstance(x, Mixed):
+            (n, payload), (_, tag) = (self.places(part, slots, out) for part in (x.payloads, x.tags))
+            return n, lambda k: self.box_either(x.members, payload(k), e.effect(f"load i8, ptr {tag(k)}"))
+        if isinstance(x, Listing):
+            n, place = self.places(x, slots, out)
+            kind = x.kind
+            assert kind is not None
+            return n, lambda k: self.box(kind, place(k))
+        at = e.op(f"getelementptr i64, ptr {out}, i64 {next(slots)}")  # type: ignore[call-overload]
+        found = e.effect(f"load ptr, ptr {at}")
+        held = self.field(found, ITEMS_AT, "ptr")
+
+        def array(k: str) -> str:
+            place = e.effect(f"getelementptr ptr, ptr {held}, i64 {k}")
+            return self.reference(e.effect(f"load ptr, ptr {place}"))
+
+        return self.field(found, COUNT_AT, "i64"), array
+
+    def places(self, x: Listing, slots: object, out: str) -> tuple[str, Callable[[str], str]]:
+        """How many numbers a list has, and where each of them is."""
+        e = self.e
+
+        def stored(llvm: str) -> str:
+            at = e.op(f"getelementptr i64, ptr {out}, i64 {next(slots)}")  # type: ignore[call-overload]
+            return e.effect(f"load {llvm}, ptr {at}")
+
+        n, data, kind = stored("i64"), stored("ptr"), x.kind
         assert kind is not None
-        n, data = e.effect(f"load i64, ptr {length_at}"), e.effect(f"load ptr, ptr {data_at}")
+        size = kind.dtype.itemsize
+        return n, lambda k: e.effect(f"getelementptr i8, ptr {data}, i64 {e.effect(f'mul i64 {k}, {size}')}")
+
+    def build_list(self, n: str, item: Callable[[str], str]) -> str:
+        """A Python list of so many items."""
+        e = self.e
         made = e.effect(f"call ptr @PyList_New(i64 {n})")
         before, head, body, out = e.here, e.block("items"), e.block("item"), e.block("listed")
         e.jump(head)
@@ -481,13 +541,7 @@ class _Entry:
         k.ways.append(("0", before.label))
         e.branch(e.effect(f"icmp ult i64 {k.name}, {n}"), body, out)
         e.start(body)
-        obj = self.box(
-            kind,
-            e.effect(
-                f"getelementptr i8, ptr {data}, i64 {e.effect(f'mul i64 {k.name}, {kind.dtype.itemsize}')}"
-            ),
-        )
-        e.line(f"call i32 @PyList_SetItem(ptr {made}, i64 {k.name}, ptr {obj})")
+        e.line(f"call i32 @PyList_SetItem(ptr {made}, i64 {k.name}, ptr {item(k.name)})")
         k.ways.append((e.effect(f"add nuw nsw i64 {k.name}, 1"), e.here.label))
         e.jump(head)
         e.start(out)

@@ -16,7 +16,7 @@ from runtime.execute.native.emit import Emitter
 from runtime.execute.native.kinds import PYTHON_COMPLEX, PYTHON_INT, Unlowered
 from runtime.execute.native.scalars import binary, to_python
 from runtime.execute.native.state import State
-from runtime.execute.native.values import Arr, Count, Listed, Listing, Num, Rng, Tup, Val, Zip, one
+from runtime.execute.native.values import LISTS, Arr, Count, Listed, Num, Rng, Tup, Val, Zip, one
 
 
 @dataclass
@@ -60,7 +60,7 @@ def length(e: Emitter, source: Val) -> Trips:
 
 def _moves(source: Val) -> bool:
     """Whether how many items there are may change."""
-    return isinstance(source, Listing) or (isinstance(source, Zip) and any(map(_moves, source.parts)))
+    return isinstance(source, LISTS) or (isinstance(source, Zip) and any(map(_moves, source.parts)))
 
 
 def count(e: Emitter, source: Val) -> str:
@@ -71,7 +71,7 @@ def count(e: Emitter, source: Val) -> str:
         return source.dims[0]
     if isinstance(source, Listed):
         return count(e, source.array)
-    if isinstance(source, Listing):
+    if isinstance(source, LISTS):
         return lists.length(e, source).text
     if isinstance(source, Zip):
         sizes = [count(e, p) for p in source.parts if not isinstance(p, Count)]
@@ -126,7 +126,7 @@ def item(state: State, source: Val, k: Num) -> Val:
         found = item_at(state, source.array, k.text)
         assert isinstance(found, Num)
         return python_number(e, found)
-    if isinstance(source, Listing):
+    if isinstance(source, LISTS):
         return lists.item(state, source, k.text)
     if isinstance(source, Count):
         start = int(source.start) if source.start.isdigit() else None

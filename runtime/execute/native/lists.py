@@ -1,34 +1,62 @@
-"""Lists of numbers of one kind that native code makes: they grow, are read and written, and become arrays or,
-in the end, Python lists.
+"""Lists that native code makes: they grow, are read and written, and become arrays or, in the end, Python
+lists.
 
-In: the list's numbers.  Out: `Listing`, and code.  What always holds: a list is one place in the code, made
-anew (empty, with the memory it had) each time control gets there; numbers of a second kind are not lowered.
+In: what is put in: numbers of one kind, arrays, or tuples of these.  Out: `Listing`, `ArrayList` or `Table`,
+and code.  What always holds: a list of numbers is one place in the code, made anew (empty, with the memory it
+had) each time control gets there; what can't be one of these is not lowered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
+import numpy as np
+
+from runtime.execute.native import array_lists
 from runtime.execute.native.abi import HEAD
+from runtime.execute.native.array_lists import trips
 from runtime.execute.native.arrays import checked_index, create, memory, new_array, store
+from runtime.execute.native.arrays import sliced as cut
 from runtime.execute.native.emit import Emitter
-from runtime.execute.native.kinds import PYTHON_INT, Scalar, Unlowered
+from runtime.execute.native.kinds import (
+    PYTHON_BOOL,
+    PYTHON_FLOAT,
+    PYTHON_INT,
+    Members,
+    Scalar,
+    Unlowered,
+    payload,
+)
 from runtime.execute.native.ownership import slot
 from runtime.execute.native.ranges import SIZE
-from runtime.execute.native.scalars import index
-from runtime.execute.native.state import State
-from runtime.execute.native.values import Arr, Listing, Method, Num, Shown, Val, one
-from runtime.ir.graph import Node
+from runtime.execute.native.scalars import index, stored
+from runtime.execute.native.shares import Serial
+from runtime.execute.native.state import Held, Row, State, WrongGuess
+from runtime.execute.native.values import (
+    LISTS,
+    Arr,
+    ArrayList,
+    Cut,
+    Listing,
+    Lists,
+    Method,
+    Mixed,
+    Num,
+    Shown,
+    Table,
+    Tup,
+    Val,
+    one,
+    widen,
+)
+from runtime.execute.native.values import joined as joined_kinds
 
+_HOLDS = {"double": PYTHON_FLOAT, "i64": PYTHON_INT}  # what holds the payloads of numbers of two kinds
 FIRST = 16  # numbers that there is room for at first
 MOST = 1 << 40  # numbers that no list has
 
 
-class WrongGuess(Exception):
-    """A list holds another kind of numbers than was thought when it was read; `State.kinds` has it now."""
-
-
-def shown(state: State, maker: Node, items: Sequence[Val]) -> Listing | Shown:
+def shown(state: State, maker: Hashable, items: Sequence[Val]) -> Lists | Shown:
     """A list display."""
     ints = [x for x in items if isinstance(x, Num) and len(x.members) == 1 and x.scalar.kind in "iu"]
     if len(ints) == len(items) and len({x.scalar for x in ints}) > 1:
@@ -36,61 +64,123 @@ def shown(state: State, maker: Node, items: Sequence[Val]) -> Listing | Shown:
     return made(state, maker, items)
 
 
-def made(state: State, maker: Node, items: Sequence[Val]) -> Listing:
-    """A list with these numbers in it."""
+def made(state: State, maker: Hashable, items: Sequence[Val]) -> Lists:
+    """A list with these items."""
+    if items and maker not in state.forms:
+        _learn(state, maker, items[0])
+    form = state.forms.get(maker)
+    if isinstance(form, Held):
+        return array_lists.made(state, maker, items)
+    found: Lists
+    if isinstance(form, Row):
+        found = Table(tuple(made(state, (maker, k), ()) for k in range(form.length)))
+    elif isinstance(form, tuple):
+        found = Mixed(form, _numbers(state, (maker, "payload")), _numbers(state, (maker, "tag")))
+        found.payloads.kind, found.tags.kind = _HOLDS[payload(form)], PYTHON_BOOL
+    else:
+        found = _numbers(state, maker)
+    for item in items:
+        append(state, found, item)
+    return found
+
+
+def _learn(state: State, maker: Hashable, x: Val) -> None:
+    """What a list will have in it, unless it is numbers: they have their kinds from what is put in."""
+    if isinstance(x, Tup):
+        if not x.items or any(isinstance(i, Tup) and not i.items for i in x.items):
+            raise Unlowered("a list of empty tuples")
+        state.forms.setdefault(maker, Row(len(x.items)))
+        for k, item in enumerate(x.items):
+            _learn(state, (maker, k), item)
+    elif isinstance(x, Arr):
+        array_lists.learn(state, frozenset((maker,)), x)
+
+
+def _numbers(state: State, maker: Hashable) -> Listing:
+    """A list for numbers."""
     e = state.e
+    if e.part is not None:
+        raise Serial
     cells = [e.slot(t) for t in ("i64", "i64", "ptr")]
     for cell, t in zip(cells, ("i64 0", "i64 0", "ptr null"), strict=True):
         e.prologue.append(f"store {t}, ptr {cell}")
     state.owned += 1
     found = Listing(cells[0], cells[1], cells[2], state.owned - 1, maker)
     e.line(f"store i64 0, ptr {found.length}")
-    for item in items:
-        append(state, found, item)
     return found
 
 
 def of_kind(state: State, x: Listing) -> Scalar:
     """The kind of its numbers; a guess as long as none was put in."""
     if x.kind is None:
-        x.kind, x.guessed = state.kinds.get(x.maker, PYTHON_INT), True
+        known = state.forms.get(x.maker)
+        x.kind, x.guessed = known if isinstance(known, Scalar) else PYTHON_INT, True
     return x.kind
 
 
 def put_kind(state: State, x: Listing, value: Val) -> Num:
     """The value as one that the list can hold."""
-    if not isinstance(value, Num) or len(value.members) != 1 or value.scalar.kind == "c":
-        raise Unlowered("a list of other things than real numbers")
-    if x.kind is None:
+    if isinstance(value, (Arr, Tup)) and (x.kind is None or (x.guessed and x.maker not in state.forms)):
+        _learn(state, x.maker, value)
+        raise WrongGuess
+    if not isinstance(value, Num) or any(kind.kind == "c" for kind in value.members):
+        raise Unlowered("a list of other things than real numbers, arrays and tuples of these")
+    if x.kind is None and len(value.members) == 1:
         x.kind = value.scalar
-    if x.kind != value.scalar:
-        if not x.guessed or x.maker in state.kinds:
-            raise Unlowered("a list of numbers of two kinds")
-        state.kinds[x.maker] = value.scalar
+    if (x.kind,) != value.members:
+        known = state.forms.get(x.maker)
+        if x.kind is None or (x.guessed and known is None):
+            state.forms[x.maker] = value.scalar if len(value.members) == 1 else value.members
+        else:
+            state.forms[x.maker] = _two(joined_kinds((x.kind,), value.members))
         raise WrongGuess
     return value
 
 
-def method(x: Listing, name: str) -> Method:
+def _two(members: Members) -> Members:
+    """Two kinds of numbers, of which there can be a list."""
+    if payload(members) not in _HOLDS:
+        raise Unlowered("a list of numbers of these two kinds")
+    return members
+
+
+def method(x: Lists, name: str) -> Method:
     """`x.name`."""
-    if name not in ("append", "pop"):
+    if name not in ("append", "pop", "copy", "extend"):
         raise Unlowered(f"the attribute {name} of a list")
     return Method(x, name)
 
 
-def called(state: State, m: Method, args: Sequence[Val]) -> Val | None:
-    """A call of a method; None for Python's None."""
+def called(state: State, maker: Hashable, m: Method, args: Sequence[Val]) -> Val | None:
+    """A call of a method; None for Python's None.  maker: what a new list is remembered under."""
+    x = m.of
+    assert isinstance(x, LISTS)
     if m.name == "append" and len(args) == 1:
-        append(state, m.of, args[0])
+        append(state, x, args[0])
         return None
     if m.name == "pop" and not args:
-        return pop(state, m.of)
+        return pop(state, x)
+    if m.name == "copy" and not args:
+        return joined(state, maker, [x])
+    if m.name == "extend" and len(args) == 1:
+        extend(state, x, args[0])
+        return None
     raise Unlowered(f"{m.name} of a list with these arguments")
 
 
-def append(state: State, x: Listing, value: Val) -> None:
-    """Put a number at the end."""
+def append(state: State, x: Lists, value: Val) -> None:
+    """Put something at the end."""
     e = state.e
+    if isinstance(x, ArrayList):
+        return array_lists.append(state, x, value)
+    if isinstance(x, Table):
+        for column, part in zip(x.columns, _parts(x, value), strict=True):
+            append(state, column, part)
+        return None
+    if isinstance(x, Mixed):
+        number, tag = _either(e, x, value)
+        append(state, x.payloads, number)
+        return append(state, x.tags, tag)
     number = put_kind(state, x, value)
     e.flush()
     n = e.effect(f"load i64, ptr {x.length}")
@@ -98,6 +188,71 @@ def append(state: State, x: Listing, value: Val) -> None:
     _with_room(state, x, n, more)
     store(e, number.scalar, _place(state, x, n), number)
     e.line(f"store i64 {more}, ptr {x.length}")
+    return None
+
+
+def _either(e: Emitter, x: Mixed, value: Val) -> tuple[Num, Num]:
+    """The payload and the tag of a number that goes into a list."""
+    if not isinstance(value, Num):
+        raise Unlowered("a list of numbers and other things")
+    if not set(value.members) <= set(x.members):
+        raise Unlowered("a list of numbers of three kinds")
+    wide = widen(e, value, x.members)
+    return one(_HOLDS[wide.llvm], wide.text), one(PYTHON_BOOL, wide.tag)
+
+
+def _parts(x: Table, value: Val) -> tuple[Val, ...]:
+    """The items of a tuple that goes into a list."""
+    if not isinstance(value, Tup) or len(value.items) != len(x.columns):
+        raise Unlowered("a list of tuples and other things, or of tuples of different lengths")
+    return value.items
+
+
+def extend(state: State, x: Lists, source: Val) -> None:
+    """`x.extend(source)` of a list."""
+    if not isinstance(source, LISTS):
+        raise Unlowered("a list that is extended by something else than a list")
+    n = length(state.e, source).text
+    with trips(state, n) as k:
+        append(state, x, item(state, source, k))
+
+
+def joined(state: State, maker: Hashable, sources: Sequence[Val]) -> Lists:
+    """A new list of what is in other ones."""
+    new = _like(state, maker, sources)
+    for source in sources:
+        extend(state, new, source)
+    return new
+
+
+def sliced(state: State, maker: Hashable, x: Lists, part: Cut) -> Lists:
+    """`x[start:stop:step]`."""
+    e = state.e
+    e.flush()
+    start, count, step = cut(e, part, length(e, x).text, "1")
+    new = _like(state, maker, [x])
+    with trips(state, count) as k:
+        at = e.effect(f"add i64 {start}, {e.effect(f'mul i64 {k}, {step}')}")
+        append(state, new, item(state, x, at))
+    return new
+
+
+def _like(state: State, maker: Hashable, sources: Sequence[Val]) -> Lists:
+    """A new list for what others have in them."""
+    for x in sources:
+        if isinstance(x, LISTS):
+            _learn_from(state, maker, x)
+    return made(state, maker, ())
+
+
+def _learn_from(state: State, maker: Hashable, x: Lists) -> None:
+    """A list will have in it what is in another one."""
+    if isinstance(x, Table):
+        state.forms.setdefault(maker, Row(len(x.columns)))
+        for k, column in enumerate(x.columns):
+            _learn_from(state, (maker, k), column)
+    elif isinstance(x, ArrayList):
+        state.forms.setdefault(maker, array_lists.form_of(state, x))
 
 
 def _with_room(state: State, x: Listing, held: str, needed: str) -> None:
@@ -133,9 +288,11 @@ def _grow(state: State, x: Listing, n: str, needed: str) -> None:
     e.line(f"store ptr {data}, ptr {x.data}")
 
 
-def repeated(state: State, maker: Node, x: Listing, times: Num) -> Listing:
+def repeated(state: State, maker: Hashable, x: Lists, times: Num) -> Lists:
     """`x * times`: each number is that which stands as many places before as there are numbers in `x`."""
-    e, new = state.e, made(state, maker, ())
+    e, new = state.e, _like(state, maker, [x])
+    if not isinstance(x, Listing) or not isinstance(new, Listing):
+        return _again(state, new, x, times)
     new.kind, new.guessed = of_kind(state, x), x.guessed
     e.flush()
     e.declare("declare i64 @llvm.smax.i64(i64, i64)")
@@ -167,8 +324,26 @@ def repeated(state: State, maker: Node, x: Listing, times: Num) -> Listing:
     return new
 
 
-def length(e: Emitter, x: Listing) -> Num:
+def _again(state: State, new: Lists, x: Lists, times: Num) -> Lists:
+    """A new list, with all that is in `x` put into it so many times."""
+    e = state.e
+    e.flush()
+    n = index(e, times)
+    e.bail_if(e.effect(f"icmp sge i64 {n}, {MOST}"))
+    e.declare("declare i64 @llvm.smax.i64(i64, i64)")
+    with trips(state, e.effect(f"call i64 @llvm.smax.i64(i64 {n}, i64 0)")):
+        extend(state, new, x)
+    return new
+
+
+def length(e: Emitter, x: Lists) -> Num:
     """`len(x)`."""
+    if isinstance(x, ArrayList):
+        return one(PYTHON_INT, array_lists.length(e, x), span=(0, SIZE))
+    if isinstance(x, Table):
+        return length(e, x.columns[0])
+    if isinstance(x, Mixed):
+        return length(e, x.tags)
     return one(PYTHON_INT, e.effect(f"load i64, ptr {x.length}"), span=(0, SIZE))
 
 
@@ -179,26 +354,47 @@ def view(state: State, x: Listing) -> Arr:
     return Arr(kind.dtype, data, (n,), (str(kind.dtype.itemsize),))
 
 
-def get_item(state: State, x: Listing, key: Val) -> Num:
+def get_item(state: State, x: Lists, key: Val) -> Val:
     """`x[key]`."""
     return item(state, x, _checked(state, x, key))
 
 
-def set_item(state: State, x: Listing, key: Val, value: Val) -> None:
+def set_item(state: State, x: Lists, key: Val, value: Val) -> None:
     """`x[key] = value`."""
-    at, number = _checked(state, x, key), put_kind(state, x, value)
-    store(state.e, number.scalar, _place(state, x, at), number)
+    _put(state, x, _checked(state, x, key), value)
 
 
-def _checked(state: State, x: Listing, key: Val) -> str:
+def _put(state: State, x: Lists, at: str, value: Val) -> None:
+    if isinstance(x, ArrayList):
+        array_lists.set_item(state, x, at, value)
+    elif isinstance(x, Table):
+        for column, part in zip(x.columns, _parts(x, value), strict=True):
+            _put(state, column, at, part)
+    elif isinstance(x, Mixed):
+        for part, given in zip((x.payloads, x.tags), _either(state.e, x, value), strict=True):
+            _put(state, part, at, given)
+    else:
+        number = put_kind(state, x, value)
+        store(state.e, number.scalar, _place(state, x, at), number)
+
+
+def _checked(state: State, x: Lists, key: Val) -> str:
     """An index that is in range."""
     if not isinstance(key, Num):
         raise Unlowered("a slice of a list")
     return checked_index(state.e, key, length(state.e, x).text)
 
 
-def pop(state: State, x: Listing) -> Num:
+def pop(state: State, x: Lists) -> Val:
     """`x.pop()`."""
+    if isinstance(x, ArrayList):
+        return array_lists.pop(state, x)
+    if isinstance(x, Table):
+        return Tup(tuple(pop(state, column) for column in x.columns))
+    if isinstance(x, Mixed):
+        payloads, tags = pop(state, x.payloads), pop(state, x.tags)
+        assert isinstance(payloads, Num) and isinstance(tags, Num)
+        return Num(x.members, payloads.text, tags.text)
     e = state.e
     n = length(e, x).text
     e.bail_if(e.effect(f"icmp eq i64 {n}, 0"))
@@ -207,8 +403,18 @@ def pop(state: State, x: Listing) -> Num:
     return item(state, x, last)
 
 
-def item(state: State, x: Listing, at: str) -> Num:
-    """The number in a place that is in range."""
+def item(state: State, x: Lists, at: str) -> Val:
+    """The item in a place that is in range."""
+    if isinstance(x, ArrayList):
+        return array_lists.item(state, x, at)
+    if isinstance(x, Table):
+        return Tup(tuple(item(state, column, at) for column in x.columns))
+    if isinstance(x, Mixed):
+        return Num(x.members, _number(state, x.payloads, at).text, _number(state, x.tags, at).text)
+    return _number(state, x, at)
+
+
+def _number(state: State, x: Listing, at: str) -> Num:
     e, kind = state.e, of_kind(state, x)
     value = e.effect(f"load {memory(kind)}, ptr {_place(state, x, at)}, align 1")
     return one(kind, e.op(f"icmp ne i8 {value}, 0") if kind.kind == "b" else value)
@@ -220,8 +426,14 @@ def _place(state: State, x: Listing, at: str) -> str:
     return e.effect(f"getelementptr {memory(of_kind(state, x))}, ptr {data}, i64 {at}")
 
 
-def as_array(state: State, x: Listing) -> Arr:
+def as_array(state: State, x: Lists) -> Arr:
     """`np.array(x)`; that of an empty list has another dtype and is left to the plan."""
+    if isinstance(x, ArrayList):
+        return array_lists.as_array(state, x)
+    if isinstance(x, Table):
+        return _rows(state, x)
+    if isinstance(x, Mixed):
+        return _of_two_kinds(state, x)
     e, kind = state.e, of_kind(state, x)
     source = view(state, x)
     e.bail_if(e.effect(f"icmp eq i64 {source.dims[0]}, 0"))
@@ -231,3 +443,42 @@ def as_array(state: State, x: Listing) -> Arr:
     e.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {new.data}, ptr {source.data}, i64 {size}, i1 false)")
     e.version += 1
     return new
+
+
+def _rows(state: State, x: Table) -> Arr:
+    """An array whose rows are the tuples of numbers of a list."""
+    e = state.e
+    columns = [column for column in x.columns if isinstance(column, Listing)]
+    if len(columns) != len(x.columns):
+        raise Unlowered("np.array of a list of tuples of other things than numbers")
+    e.flush()
+    n = length(e, x).text
+    e.bail_if(e.effect(f"icmp eq i64 {n}, 0"))
+    dtype = np.result_type(*(of_kind(state, column).dtype for column in columns))
+    new = create(state, [n, str(len(columns))], dtype, False)
+    with trips(state, n) as k:
+        row = e.effect(f"getelementptr i8, ptr {new.data}, i64 {e.effect(f'mul i64 {k}, {new.strides[0]}')}")
+        for j, column in enumerate(columns):
+            number = stored(e, _number(state, column, k), new.element)
+            store(e, new.element, e.effect(f"getelementptr i8, ptr {row}, i64 {j * dtype.itemsize}"), number)
+    return new
+
+
+def _of_two_kinds(state: State, x: Mixed) -> Arr:
+    """An array of numbers of two kinds, of which there is one at least that all others fit into."""
+    e = state.e
+    dtypes = [kind.dtype for kind in x.members]
+    wide = np.result_type(*dtypes)
+    if of_kind(state, x.payloads).dtype != wide:
+        raise Unlowered("np.array of a list of these two kinds of numbers")
+    if dtypes[0] != dtypes[1]:
+        e.flush()
+        cell = e.slot("i1")
+        e.line(f"store i1 false, ptr {cell}")
+        with trips(state, length(e, x).text) as k:
+            tag = _number(state, x.tags, k).text
+            found = tag if dtypes[0] == wide else e.negated(tag)
+            before = e.effect(f"load i1, ptr {cell}")
+            e.line(f"store i1 {e.effect(f'or i1 {before}, {found}')}, ptr {cell}")
+        e.bail_if(e.negated(e.effect(f"load i1, ptr {cell}")))
+    return as_array(state, x.payloads)

@@ -20,11 +20,11 @@ class Liveness:
     """The arrays that one region makes.
 
     last: for each value, the number of the last node that reads it.  since: the places numbered higher are
-    in this region.
+    in this region.  held: places whose arrays are in lists, and so never free.
     """
 
-    def __init__(self, graph: Graph, since: int) -> None:
-        self.since = since
+    def __init__(self, graph: Graph, since: int, held: set[int]) -> None:
+        self.since, self.held = since, held
         self.last: dict[Value, int] = {}
         self.made: dict[int, Arr] = {}
         for k, node in enumerate(graph.nodes):
@@ -35,7 +35,9 @@ class Liveness:
 
     def born(self, x: Val) -> None:
         """A node has this result."""
-        if isinstance(x, Arr) and x.handle is not None and x.site is not None and x.site > self.since:
+        if not isinstance(x, Arr) or x.handle is None or x.site is None or x.site in self.held:
+            return
+        if x.site > self.since:
             self.made.setdefault(x.site, x)
 
     def forget(self, env: dict[Value, Val], node: Node, k: int) -> None:
@@ -43,6 +45,11 @@ class Liveness:
         for x in node.inputs:
             if isinstance(x, Value) and self.last[x] == k:
                 env.pop(x, None)
+
+    def held_on(self) -> None:
+        """Arrays may have been put into lists."""
+        for site in self.held.intersection(self.made):
+            del self.made[site]
 
     def freed(self, env: Mapping[Value, Val], k: int) -> list[Arr]:
         """The arrays that no node after number `k` reads."""

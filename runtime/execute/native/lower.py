@@ -8,7 +8,7 @@ that it made itself, has changed; or 2, when a signal handler raised.  Unlowered
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 from runtime.execute.native import (
     callbacks,
@@ -36,7 +36,6 @@ from runtime.execute.native.kept_axes import keep_axes
 from runtime.execute.native.kernel import Kernel
 from runtime.execute.native.kinds import (
     PYTHON_INT,
-    Scalar,
     Unlowered,
 )
 from runtime.execute.native.liveness import Liveness
@@ -44,11 +43,11 @@ from runtime.execute.native.renewed import renewed
 from runtime.execute.native.results import handed_back
 from runtime.execute.native.scalars import truth
 from runtime.execute.native.signature import parameter
-from runtime.execute.native.state import State
+from runtime.execute.native.state import Form, State, WrongGuess
 from runtime.execute.native.values import (
+    LISTS,
     Arr,
     Lazy,
-    Listing,
     Num,
     Static,
     Val,
@@ -72,11 +71,11 @@ def lower(graph: Graph, in_order: bool = True, noting: bool = False) -> Kernel:
     """
     if keeps_iterators(graph):
         raise Unlowered("an iterator that more than one loop takes items of")
-    kinds: dict[Node, Scalar] = {}
+    forms: dict[Hashable, Form] = {}
     while True:
         try:
-            return _Lowering(graph, in_order, noting, kinds).kernel()
-        except lists.WrongGuess:  # each list is guessed wrong at most once
+            return _Lowering(graph, in_order, noting, forms).kernel()
+        except WrongGuess:  # more is known of a list than before, which is at most a few times so
             continue
 
 
@@ -86,11 +85,11 @@ def _stays_array(t: Type, made: Arr | Lazy) -> bool:
 
 
 class _Lowering:
-    def __init__(self, graph: Graph, in_order: bool, noting: bool, kinds: dict[Node, Scalar]) -> None:
+    def __init__(self, graph: Graph, in_order: bool, noting: bool, forms: dict[Hashable, Form]) -> None:
         self.graph, self.in_order = graph, in_order
         self.e = Emitter(watches(graph) or noting)
         self.e.noting = noting
-        self.state = State(self.e, kinds=kinds, often=often(graph))
+        self.state = State(self.e, forms=forms, often=often(graph))
         self.changes = 0
         self.settled: dict[Node, list[Val]] = {}
 
@@ -142,7 +141,7 @@ class _Lowering:
             return None
         graph = keep_axes(renewed(graph))
         self.state.low |= low_bits(graph)
-        waiting, life = may_wait(graph), Liveness(graph, self.state.owned)
+        waiting, life = may_wait(graph), Liveness(graph, self.state.owned, self.state.held)
         outside, self.state.free = self.state.free, []
         for k, node in enumerate(graph.nodes):
             if all(x in env for x in node.outputs) and node.outputs:
@@ -168,6 +167,7 @@ class _Lowering:
                         x = elementwise.worth_keeping(self.state, x, waiting[value] == "line")
                 env[value] = x
                 life.born(x)
+            life.held_on()
             life.forget(env, node, k)
             self.state.free += life.freed(env, k)
         self.state.free = outside
@@ -329,7 +329,7 @@ class _Lowering:
 
     def holds(self, x: Val | None) -> str:
         """Whether a condition, or the test of a loop, is true."""
-        if isinstance(x, Listing):
+        if isinstance(x, LISTS):
             x = lists.length(self.e, x)
         if not isinstance(x, Num):
             raise Unlowered("a condition that is no number")
@@ -370,7 +370,7 @@ class _Lowering:
 
     def dear(self, line: str) -> bool:
         """Whether an instruction should only be done where it is needed: it is slow, or may raise a flag."""
-        words = ("div ", "rem ", "call double @", "call float @", "call <", "call void @", "store ")
+        words = ("div ", "rem ", "call double @", "call float @", "call <", "call void @", "store ", "@Py")
         return any(word in line for word in words)
 
     def close(

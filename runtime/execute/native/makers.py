@@ -40,9 +40,9 @@ from runtime.execute.native.scalars import index, stored
 from runtime.execute.native.state import State, numbers
 from runtime.execute.native.values import (
     EXACT,
+    LISTS,
     Arr,
     Lazy,
-    Listing,
     Num,
     Static,
     Tup,
@@ -63,7 +63,7 @@ def _display(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     source, dtype = given["object"], given.get("dtype")
     if is_array(source) and dtype is None:
         return np_copy(state, [source], {}) if isinstance(source, Arr) else materialized(state, source)
-    if isinstance(source, Listing) and dtype is None:
+    if isinstance(source, LISTS) and dtype is None:
         return lists.as_array(state, source)
     if not isinstance(source, Tup) or not source.items:
         raise Unlowered("np.array of this")

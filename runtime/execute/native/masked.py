@@ -27,11 +27,11 @@ from runtime.execute.native.lines import counted
 from runtime.execute.native.scalars import stored, truth
 from runtime.execute.native.state import State
 from runtime.execute.native.values import (
+    LISTS,
     Arr,
     Elements,
     Lazy,
     Listed,
-    Listing,
     Method,
     Num,
     Rng,
@@ -330,10 +330,10 @@ def node(low: Lowering, given: Node, args: list[Val]) -> list[Val] | None:
     if given.regions:
         raise Unlowered(f"the op {given.op} for many elements at once")
     reads = given.op == "getitem"
-    if any(isinstance(x, (Arr, Lazy, Listing, Method)) for x in args[1 if reads else 0 :]):
+    if any(isinstance(x, (Arr, Lazy, *LISTS, Method)) for x in args[1 if reads else 0 :]):
         raise Unlowered("an array in a function of elements")
     made = plain_nodes.value(low.state, given, args)
-    if isinstance(made, (Lazy, Listing, Method)) or (isinstance(made, Arr) and not reads):
+    if isinstance(made, (Lazy, *LISTS, Method)) or (isinstance(made, Arr) and not reads):
         raise Unlowered("an array made in a function of elements")
     return [made] if given.outputs else []
 

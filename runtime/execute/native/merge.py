@@ -16,10 +16,13 @@ from runtime.execute.native.kinds import Unlowered, payload
 from runtime.execute.native.values import (
     UNKNOWN,
     Arr,
+    ArrayList,
     Listing,
     Maybe,
+    Mixed,
     Num,
     Static,
+    Table,
     Tup,
     Val,
     joined,
@@ -77,6 +80,9 @@ def merged(t: Val, x: Val) -> Val:
         return _arrays(t, x)
     if isinstance(t, Static) and isinstance(x, Static) and _same(t.value, x.value):
         return t
+    if isinstance(t, ArrayList) and isinstance(x, ArrayList) and t != x:
+        handle, site = t.handle if t.handle == x.handle else HOLE, t.site if t.site == x.site else UNKNOWN
+        return ArrayList(handle, t.makers | x.makers, max(t.depth, x.depth), site)
     if t == x:
         return t
     raise Unlowered("a value of different kinds on different ways")
@@ -110,6 +116,8 @@ def free(x: Val) -> Val:
         return dataclasses.replace(x, data=HOLE, dims=dims, strides=strides, handle=handle)
     if isinstance(x, Tup):
         return Tup(tuple(map(free, x.items)))
+    if isinstance(x, ArrayList):
+        return dataclasses.replace(x, handle=HOLE)
     return opened(x)
 
 
@@ -159,6 +167,12 @@ def leaves(e: Emitter, t: Val, x: Val) -> list[tuple[str, str]]:
         pairs += [("i64", a, b) for a, b in zip((*t.dims, *t.strides), (*x.dims, *x.strides), strict=True)]
         pairs += [("ptr", t.handle or "", x.handle or "")]
         return [(llvm, b) for llvm, a, b in pairs if a == HOLE]
+    if isinstance(t, ArrayList) and isinstance(x, ArrayList):
+        return [("ptr", x.handle)] if t.handle == HOLE else []
+    if isinstance(t, Table) and isinstance(x, Table):
+        return [leaf for a, b in zip(t.columns, x.columns, strict=True) for leaf in leaves(e, a, b)]
+    if isinstance(t, Mixed) and isinstance(x, Mixed):
+        return [*leaves(e, t.payloads, x.payloads), *leaves(e, t.tags, x.tags)]
     if isinstance(t, Listing) and isinstance(x, Listing) and t.length == HOLE:
         return [
             (llvm, e.effect(f"load {llvm}, ptr {at}")) for llvm, at in (("i64", x.length), ("ptr", x.data))
@@ -189,6 +203,8 @@ def filled(t: Val, names: Iterator[str]) -> Val:
             strides=tuple(map(put, t.strides)),
             handle=None if t.handle is None else put(t.handle),
         )
+    if isinstance(t, ArrayList) and t.handle == HOLE:
+        return dataclasses.replace(t, handle=next(names))
     return t
 
 
@@ -202,6 +218,12 @@ def types_of(t: Val) -> list[str]:
         return [llvm for i in t.items for llvm in types_of(i)]
     if isinstance(t, Listing):
         return ["i64", "ptr"] if t.length == HOLE else []
+    if isinstance(t, ArrayList):
+        return ["ptr"] if t.handle == HOLE else []
+    if isinstance(t, Table):
+        return [llvm for column in t.columns for llvm in types_of(column)]
+    if isinstance(t, Mixed):
+        return [*types_of(t.payloads), *types_of(t.tags)]
     if isinstance(t, Arr):
         texts = [("ptr", t.data), *(("i64", d) for d in (*t.dims, *t.strides)), ("ptr", t.handle or "")]
         return [llvm for llvm, text in texts if text == HOLE]

@@ -1,4 +1,5 @@
-"""Who holds the arrays that native code makes: each place that makes one, and each loop that carries one.
+"""Who holds the arrays, and lists of arrays, that native code makes: each place that makes one, and each loop
+that carries one.
 
 In: the values that a trip hands on to the next.  Out: code that moves or shares the references.  What always
 holds: every array that can still be read is held by a slot of `%owned`; what a place made is taken again for
@@ -8,28 +9,31 @@ the next trip only where nobody else holds it, so two arrays take turns in a loo
 from __future__ import annotations
 
 import dataclasses
+from typing import Union
 
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.kinds import Unlowered
 from runtime.execute.native.merge import HOLE
 from runtime.execute.native.state import State
-from runtime.execute.native.values import UNKNOWN, Arr, Maybe, Tup, Val
+from runtime.execute.native.values import UNKNOWN, Arr, ArrayList, Maybe, Tup, Val
+
+Object = Union[Arr, ArrayList]
 
 
 def carried(template: Val) -> int:
     """How many arrays a loop holds for a value that it carries."""
-    return sum(t.handle == HOLE for t, _ in _arrays(template, template))
+    return sum(t.handle == HOLE for t, _ in _objects(template, template))
 
 
-def _arrays(template: Val, value: Val) -> list[tuple[Arr, Arr]]:
+def _objects(template: Val, value: Val) -> list[tuple[Object, Object]]:
     """The arrays of a template with those of the value; where it is unbound there are none."""
-    if isinstance(template, Arr) and isinstance(value, Arr):
+    if isinstance(template, (Arr, ArrayList)) and isinstance(value, (Arr, ArrayList)):
         return [(template, value)]
     if isinstance(template, Tup) and isinstance(value, Tup):
-        return [p for t, x in zip(template.items, value.items, strict=True) for p in _arrays(t, x)]
+        return [p for t, x in zip(template.items, value.items, strict=True) for p in _objects(t, x)]
     if isinstance(template, Maybe):
         inner = value.number if isinstance(value, Maybe) else value
-        return _arrays(template.number, inner)
+        return _objects(template.number, inner)
     return []
 
 
@@ -37,6 +41,8 @@ def placed(value: Val, template: Val, depth: int, age: int) -> Val:
     """A carried value as it is known at the head of the loop, or after it."""
     if isinstance(value, Arr) and isinstance(template, Arr) and template.handle == HOLE:
         return dataclasses.replace(value, depth=depth, age=age, site=UNKNOWN)
+    if isinstance(value, ArrayList) and isinstance(template, ArrayList) and template.handle == HOLE:
+        return dataclasses.replace(value, depth=depth, site=UNKNOWN)
     if isinstance(value, Tup) and isinstance(template, Tup):
         items = zip(value.items, template.items, strict=True)
         return Tup(tuple(placed(x, t, depth, age) for x, t in items))
@@ -48,7 +54,7 @@ def placed(value: Val, template: Val, depth: int, age: int) -> Val:
 def check(state: State, templates: list[Val], values: list[Val]) -> None:
     """No view of an array that a trip makes may outlive the trip: nobody holds the array."""
     for t, x in zip(templates, values, strict=True):
-        for template, array in _arrays(t, x):
+        for template, array in _objects(t, x):
             if template.handle != HOLE and array.depth > state.depth:
                 raise Unlowered("a view of an array made in a loop and carried on")
 
@@ -56,7 +62,7 @@ def check(state: State, templates: list[Val], values: list[Val]) -> None:
 def hand_over(state: State, templates: list[Val], values: list[Val], first: int) -> None:
     """The arrays that the next trip gets are held by the loop's slots, which begin with `first`."""
     e = state.e
-    pairs = [p for t, x in zip(templates, values, strict=True) for p in _arrays(t, x) if p[0].handle == HOLE]
+    pairs = [p for t, x in zip(templates, values, strict=True) for p in _objects(t, x) if p[0].handle == HOLE]
     if not pairs or not e.reachable():
         return
     moved: list[str | None] = []

@@ -6,6 +6,7 @@ here raises Unlowered.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import operator
 
@@ -20,14 +21,29 @@ from runtime.execute.native.arrays import set_item as put_item
 from runtime.execute.native.calls import attribute, call, numpy_call
 from runtime.execute.native.emit import FALSE, FLAGS, TRUE
 from runtime.execute.native.handlers import HANDLERS
-from runtime.execute.native.kinds import PYTHON_BOOL, PYTHON_INT, Unlowered
+from runtime.execute.native.kinds import FLOAT64, PYTHON_BOOL, PYTHON_INT, Unlowered
 from runtime.execute.native.scalars import UFUNCS, binary, lowest, truth, unary
 from runtime.execute.native.state import State
-from runtime.execute.native.values import Arr, Cut, Listing, Maybe, Method, Num, Shown, Static, Tup, Val, one
+from runtime.execute.native.values import (
+    LISTS,
+    Arr,
+    Cut,
+    Lazy,
+    Listing,
+    Maybe,
+    Method,
+    Num,
+    Shown,
+    Static,
+    Tup,
+    Val,
+    one,
+)
 from runtime.execute.native.waiting import IN_PLACE, UNARY, along_lines
 from runtime.execute.native.waiting import elementwise as is_elementwise
 from runtime.execute.native.waiting import reduction as is_reduction
 from runtime.ir.graph import Node
+from runtime.ops.table import BY_METHOD
 
 _KINDS = {"invalid": 1, "divide": 4, "over": 8, "under": 16, "all": FLAGS}
 
@@ -58,45 +74,74 @@ def value(state: State, node: Node, args: list[Val]) -> Val:
     count = len(args) - len(node.keywords)
     keywords = dict(zip(node.keywords, args[count:], strict=True))
     if op in IN_PLACE and isinstance(args[0], Arr):
-        return elementwise.in_place(state, IN_PLACE[op], args[0], args[1])
+        return elementwise.in_place(state, IN_PLACE[op], args[0], beside(args[0], args[1])[1])
     op = IN_PLACE.get(op, op)
     if op in HANDLERS:
         return HANDLERS[op](state, args[:count], keywords)
-    if node.op == "mul" and any(isinstance(x, Listing) for x in args):
+    if node.op == "mul" and any(isinstance(x, LISTS) for x in args):
         return repeated(state, node, args)
+    if op == "add" and all(isinstance(x, LISTS) for x in args):
+        return lists.joined(state, node.outputs[0], args)
     if op in UFUNCS and len(args) == 2:
         a, b = args
         if isinstance(a, Num) and isinstance(b, Num):
             low = bool(node.outputs) and node.outputs[0] in state.low
             return (lowest if low else binary)(e, op, a, b)
-        return elementwise.operator(state, op, a, b)
+        return elementwise.operator(state, op, *(beside(a, b) if op != "pow" else (a, b)))
     if op in UNARY:
         x = args[0]
         return unary(e, op, x) if isinstance(x, Num) else elementwise.unary(state, op, x)
     if op in ("py.not", "py.truth"):
         return truth_value(state, op, args[0])
     if op == "getitem":
+        if isinstance(args[0], LISTS) and isinstance(args[1], Cut):
+            return lists.sliced(state, node.outputs[0], args[0], args[1])
         return get_item(state, args[0], args[1])
     return function(state, node, op, args[:count], keywords)
 
 
+def beside(a: Val, b: Val) -> tuple[Val, Val]:
+    """The operands of an operator; a number that is one of two kinds is of float64 beside an array of that,
+    where both come to the same."""
+    for x, y in ((a, b), (b, a)):
+        if isinstance(x, Num) and len(x.members) == 2 and elementwise.is_array(y) and x.llvm == "double":
+            if elementwise.kind_of(y) == FLOAT64 and all(m.bits == 64 or m.kind == "b" for m in x.members):
+                number = one(FLOAT64, x.text)
+                return (number, b) if x is a else (a, number)
+    return a, b
+
+
 def repeated(state: State, node: Node, args: list[Val]) -> Val:
     """A list times a Python int, on either side."""
-    x, n = args if isinstance(args[0], Listing) else args[::-1]
-    if not isinstance(x, Listing) or not isinstance(n, Num) or n.members != (PYTHON_INT,):
+    x, n = args if isinstance(args[0], LISTS) else args[::-1]
+    if not isinstance(x, LISTS) or not isinstance(n, Num) or n.members != (PYTHON_INT,):
         raise Unlowered("a list times something else than a Python int")
-    return lists.repeated(state, node, x, n)
+    return lists.repeated(state, node.outputs[0], x, n)
 
 
 def truth_value(state: State, op: str, x: Val) -> Num:
     """`not x`, or the truth of x."""
-    if isinstance(x, Listing):
+    if isinstance(x, LISTS):
         x = lists.length(state.e, x)
     if not isinstance(x, Num):
         raise Unlowered(f"the operator {op} on arrays")
     known = truth(state.e, x)
     answer = state.e.negated(known) if op == "py.not" else known
     return one(PYTHON_BOOL, answer, answer == TRUE if answer in (TRUE, FALSE) else None)
+
+
+def method_of_array(
+    state: State, node: Node, x: Arr, name: str, args: list[Val], keywords: dict[str, Val]
+) -> Val:
+    """A call of a method of an array whose type the graph does not know: the op that it is."""
+    row = BY_METHOD[name]
+    if node.attr("starred"):
+        raise Unlowered(f"a call of {name} with a starred argument")
+    same = dataclasses.replace(node, op=row.name)
+    count = len(args) + 1
+    given = [x, *args, *keywords.values()]
+    assert count + len(keywords) == len(given)
+    return value(state, same, given)
 
 
 def function(state: State, node: Node, op: str, args: list[Val], keywords: dict[str, Val]) -> Val:
@@ -112,8 +157,10 @@ def function(state: State, node: Node, op: str, args: list[Val], keywords: dict[
         return elementwise.copy_of(state, args[0])
     if op.startswith("np.") or (op == "nd.copy" and not keywords):
         return numpy_call(state, op[3:], args, keywords)
+    if op == "py.call" and isinstance(args[0], Method) and isinstance(args[0].of, Arr):
+        return method_of_array(state, node, args[0].of, args[0].name, args[1:], keywords)
     if op == "py.call" and isinstance(args[0], Method) and not keywords and not node.attr("starred"):
-        made = lists.called(state, args[0], args[1:])
+        made = lists.called(state, node.outputs[0], args[0], args[1:])
         return Static(None) if made is None else made
     if op == "py.call" and isinstance(args[0], Static) and not node.attr("starred"):
         ufunc = getattr(args[0].value, "__self__", None)
@@ -127,8 +174,8 @@ def python_value(state: State, node: Node, args: list[Val]) -> Val:
     """The result of a node that makes or reads Python values."""
     op = node.op
     if op == "py.list" and not node.attr("starred"):
-        return lists.shown(state, node, args)
-    if op == "py.getattr" and isinstance(args[0], Listing) and isinstance(args[1], Static):
+        return lists.shown(state, node.outputs[0], args)
+    if op == "py.getattr" and isinstance(args[0], LISTS) and isinstance(args[1], Static):
         return lists.method(args[0], str(args[1].value))
     if op == "py.tuple" and not node.attr("starred"):
         return Tup(tuple(args))
@@ -143,6 +190,8 @@ def python_value(state: State, node: Node, args: list[Val]) -> Val:
         if len(args) == 2 and isinstance(before, Num) and before.const == len(args[0].items):
             return args[0]
     if op == "py.getattr" and isinstance(args[1], Static):
+        if isinstance(args[0], Arr) and args[1].value in BY_METHOD:
+            return Method(args[0], str(args[1].value))
         return attribute(state, args[0], str(args[1].value))
     raise Unlowered(f"the op {op}")
 
@@ -159,7 +208,9 @@ def bound(state: State, x: Val) -> Val:
 
 def set_item(state: State, array: Val, key: Val, value: Val) -> None:
     """`array[key] = value`."""
-    if isinstance(array, Listing):
+    if isinstance(array, LISTS):
+        if isinstance(value, Lazy):
+            value = elementwise.materialized(state, value)
         return lists.set_item(state, array, key, value)
     if not isinstance(array, Arr):
         raise Unlowered("an assignment to an item of something else than an array or a list")
@@ -190,7 +241,7 @@ def get_item(state: State, container: Val, key: Val) -> Val:
     if isinstance(container, Arr):
         key = as_key(state, key)
         return (gathers.get if gathers.by_arrays(key) else item_of)(state, container, key)
-    if isinstance(container, Listing):
+    if isinstance(container, LISTS):
         return lists.get_item(state, container, key)
     if isinstance(container, Tup) and isinstance(key, Num) and type(key.const) is int:
         if -len(container.items) <= key.const < len(container.items):

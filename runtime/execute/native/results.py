@@ -11,10 +11,10 @@ import dataclasses
 from runtime.execute.native import lists, merge
 from runtime.execute.native.kinds import Unlowered
 from runtime.execute.native.state import State
-from runtime.execute.native.values import Arr, Listing, Num, Static, Tup, Val
+from runtime.execute.native.values import Arr, ArrayList, Listing, Mixed, Num, Static, Table, Tup, Val
 
 
-def handed_back(state: State, x: Val, seen: set[Listing]) -> Val:
+def handed_back(state: State, x: Val, seen: set[Val]) -> Val:
     """The template of a result; seen: the lists in it so far."""
     if isinstance(x, Tup):
         return Tup(tuple(handed_back(state, item, seen) for item in x.items))
@@ -22,10 +22,17 @@ def handed_back(state: State, x: Val, seen: set[Listing]) -> Val:
         if x.handle is None:
             raise Unlowered("a view that is returned")
         return dataclasses.replace(x, handle=merge.HOLE)
-    if isinstance(x, Listing):
+    if isinstance(x, ArrayList):
+        return dataclasses.replace(x, handle=merge.HOLE)
+    if isinstance(x, (Listing, Table, Mixed)):
         if x in seen:
             raise Unlowered("a list that is returned twice")  # two would be made of it
         seen.add(x)
+        if isinstance(x, Table):
+            return Table(tuple(handed_back(state, column, set()) for column in x.columns))  # type: ignore[misc]
+        if isinstance(x, Mixed):
+            parts = (handed_back(state, part, set()) for part in (x.payloads, x.tags))
+            return Mixed(x.members, *parts)  # type: ignore[arg-type]
         lists.of_kind(state, x)
         return dataclasses.replace(x, length=merge.HOLE)
     if isinstance(x, Static):

@@ -3,16 +3,43 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Hashable, Sequence
+from typing import Any, Union
 
 import numpy as np
 
 from runtime.dataclass import dataclass
 from runtime.execute.native.emit import Emitter
-from runtime.execute.native.kinds import Scalar, Unlowered
+from runtime.execute.native.kinds import Members, Scalar, Unlowered
 from runtime.execute.native.values import Arr, Num, Tup, Val
-from runtime.ir.graph import Node, Value
+from runtime.ir.graph import Value
+
+
+class WrongGuess(Exception):
+    """A list holds other things than was thought when it was read; `State.forms` has them now."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """What the arrays in a list have in common.
+
+    dims: sizes that all have, else "".  in_order: whether all are in C order.  roots: as of arrays.
+    """
+
+    dtype: np.dtype[Any]
+    dims: tuple[str, ...]
+    in_order: bool
+    roots: frozenset[int]
+
+
+@dataclass(frozen=True)
+class Row:
+    """Tuples of this length; what is in them is remembered under a key of its own for each item."""
+
+    length: int
+
+
+Form = Union[Scalar, Members, Held, Row]  # what is in a list; two kinds of numbers are a tuple
 
 
 @dataclass
@@ -20,8 +47,9 @@ class State:
     """e: the code.  depth: loops around.  written: parameters whose memory is written to.  owned: how many
     arrays the code may make.  free: arrays made before whose memory may be taken.  objects: Python objects
     that the code refers to, by symbol.  addresses: other
-    places outside that it refers to.  kinds: of what lists hold, by the node that makes them, where an
-    earlier attempt guessed wrong.  often: mathematical functions that are written once.
+    places outside that it refers to.  forms: what lists hold, by what makes them, as far as earlier attempts
+    found out.  asked: lists of arrays whose form was relied on.  held: sites whose arrays are in lists.
+    often: mathematical functions that are written once.
     lazily: whether the result of the node that is being lowered need not be stored.  spread: where arrays lie
     of which each thread has made some of the first axis, so that it has them in its cache."""
 
@@ -32,7 +60,9 @@ class State:
     free: list[Arr] = dataclasses.field(default_factory=list)
     objects: dict[str, object] = dataclasses.field(default_factory=dict)
     addresses: dict[str, int] = dataclasses.field(default_factory=dict)
-    kinds: dict[Node, Scalar] = dataclasses.field(default_factory=dict)
+    forms: dict[Hashable, Form] = dataclasses.field(default_factory=dict)
+    asked: set[Hashable] = dataclasses.field(default_factory=set)
+    held: set[int] = dataclasses.field(default_factory=set)
     often: frozenset[str] = frozenset()
     low: frozenset[Value] = frozenset()
     lazily: bool = False

@@ -7,7 +7,7 @@ with two members carries a tag that is true for the first; a conversion that wou
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Protocol, Union
 
 import numpy as np
@@ -25,7 +25,6 @@ from runtime.execute.native.kinds import (
     numpy_scalar,
     payload,
 )
-from runtime.ir.graph import Node
 
 UNKNOWN = -1  # the site of an array that may come from several places
 EXACT = 1 << 53  # Python and NumPy ints up to this size are exact as doubles
@@ -172,17 +171,50 @@ class Listed:
 class Listing:
     """A list of numbers of one kind, which is known from the first that is put in.
 
-    length, room, data: cells on the stack.  place: the slot of `%owned` that holds its memory.  maker: the
-    node that makes it.  guessed: whether the kind was needed before anything was put in.
+    length, room, data: cells on the stack.  place: the slot of `%owned` that holds its memory.  maker: what
+    is remembered of it under.  guessed: whether the kind was needed before anything was put in.
     """
 
     length: str
     room: str
     data: str
     place: int
-    maker: Node
+    maker: Hashable
     kind: Scalar | None = None
     guessed: bool = False
+
+
+@dataclass(frozen=True)
+class ArrayList:
+    """A list of arrays: a Python list.
+
+    handle: the object.  makers: under what is remembered what its items are like.  depth, site: as of arrays.
+    """
+
+    handle: str
+    makers: frozenset[Hashable]
+    depth: int
+    site: int
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A list of tuples of one length: a list for each of their items."""
+
+    columns: tuple[Lists, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Mixed:
+    """A list of numbers of two kinds: their payloads, and their tags."""
+
+    members: Members
+    payloads: Listing
+    tags: Listing
+
+
+Lists = Union[Listing, ArrayList, Table, Mixed]
+LISTS = (Listing, ArrayList, Table, Mixed)
 
 
 @dataclass(frozen=True)
@@ -194,9 +226,9 @@ class Shown:
 
 @dataclass(frozen=True)
 class Method:
-    """A bound method of a list."""
+    """A bound method of a list, or of an array whose type the graph does not know."""
 
-    of: Listing
+    of: Lists | Arr
     name: str
 
 
@@ -231,7 +263,10 @@ class Cut:
     step: Num | None
 
 
-Val = Union[Num, Arr, Tup, Rng, Zip, Listed, Listing, Shown, Method, Count, Static, Cut, Maybe, Lazy]
+Val = Union[
+    Num, Arr, Tup, Rng, Zip, Listed, Listing, ArrayList, Table, Mixed, Shown, Method, Count, Static, Cut,
+    Maybe, Lazy
+]  # fmt: skip
 
 
 def lift(value: Any) -> Val:
