@@ -258,6 +258,11 @@ def processors() -> int:
     wish = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
     if wish.isdigit() and int(wish):
         return int(wish)
+    return available()
+
+
+def available() -> int:
+    """How many processors this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

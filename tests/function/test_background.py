@@ -94,6 +94,19 @@ def test_loops_wait() -> None:
 
 
 @native
+@pytest.mark.parametrize(
+    ("processors", "size", "by"), [(1, 1 << 18, "native"), (1, 5, "numpy"), (2, 1 << 18, "numpy")]
+)
+def test_long_calls_wait_where_there_is_one_processor(
+    monkeypatch: pytest.MonkeyPatch, processors: int, size: int, by: str
+) -> None:
+    monkeypatch.setattr(executor, "available", lambda: processors)
+    x = np.arange(float(size))
+    with settings.override(executor="auto", compile="background", math="fast"), Gate():
+        assert made(chain, x, x + 0.5)[1].executor == by
+
+
+@native
 def test_a_mistake_while_compiling_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*args: object, **options: object) -> None:
         raise ZeroDivisionError("ours")

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import math
 import warnings
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, cast
 
 import numpy as np
 
 from runtime import background
 from runtime.computed import computed
-from runtime.config import settings
+from runtime.config import available, settings
 from runtime.execute import traceback
 from runtime.execute.loader import bare, load
 from runtime.execute.native import abi, entry, llvm_load, sites, small_arrays
@@ -27,13 +28,14 @@ from runtime.execute.native.lower import lower
 from runtime.execute.native.split import put_back, split
 from runtime.execute.python_source import plan_source
 from runtime.ir.calls import all_nodes
-from runtime.ir.graph import Graph, Node
+from runtime.ir.graph import Graph, Node, Value
 from runtime.mistakes import survived
 from runtime.passes.pipeline import LARGE
 from runtime.types import ArrayType, NumberType, ObjectType, TupleType, Type, WeakType
 
 traceback.register_hidden(__file__)  # between a plan and the code that handed the call to it
 PATIENCE = 8  # so many calls may be given up before it is asked whether native code is worth it
+MANY = 1 << 18  # elements: so many take a plan milliseconds for each operator
 _FLAGS = {1: "invalid", 4: "divide", 8: "over", 16: "under"}
 
 
@@ -55,7 +57,15 @@ def waits(graph: Graph) -> bool:
     """Whether the first call of a graph waits for native code, or goes on with the plan meanwhile."""
     # A plan that loops over numbers may take longer than any compiler; a chain of operators won't.
     # The setting of math may be another by the time that a thread looks at it; more exact is never wrong.
-    return settings.compile == "now" or settings.math == "exact" or has_loop(graph)
+    at_once = settings.compile == "now" or settings.math == "exact" or has_loop(graph)
+    # On one processor nothing goes on meanwhile: the plan of a long call would take as long as compiling.
+    return at_once or (any(map(_is_large, graph.params)) and available() == 1)
+
+
+def _is_large(value: Value) -> bool:
+    t = value.type
+    sizes = t.shape if isinstance(t, ArrayType) else None
+    return sizes is not None and None not in sizes and math.prod(cast("Sequence[int]", sizes)) >= MANY
 
 
 def _computes(node: Node) -> bool:
