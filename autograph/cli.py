@@ -22,6 +22,7 @@ from autograph import cli_show, demo
 from autograph.cli_check import check_file
 from autograph.cli_target import CliError, arguments, one_line, python_function, target
 from runtime.execute.export import export
+from runtime.execute.traceback import cleaned
 from runtime.ir.text import print_graph
 from runtime.view.dot import graph_to_dot
 from runtime.view.svg import graph_to_svg
@@ -297,6 +298,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of a pipe (less, head) left: nothing is wrong
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except Exception:  # the user's function raised: its own traceback says it best
-        traceback.print_exc()
+    except Exception as error:  # the user's function raised: its own traceback says it best
+        traceback.print_exception(error.with_traceback(cleaned(error) or error.__traceback__))
         return 1

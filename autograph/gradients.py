@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import collections
 import functools
-import sys
 import types
 import weakref
 from collections.abc import Callable, Sequence
@@ -33,7 +32,7 @@ from runtime.autodiff.staged.kinds import check_argnums
 from runtime.autodiff.tape import GradientTape
 from runtime.autodiff.transforms import ArgNums, stop_gradient
 from runtime.errors import GradientError, check_function
-from runtime.execute.traceback import cleaned
+from runtime.execute.traceback import cleaning
 from runtime.functional import check_stretch
 from runtime.trace.core import active
 from runtime.trace.values import Traced
@@ -50,23 +49,6 @@ def _on_tape(function: Function) -> Function:
 
     run.runs_on_trace_values = True  # type: ignore[attr-defined]
     return run if isinstance(function, Traced) else functools.wraps(function, updated=())(run)
-
-
-def _cleaning(function: Function) -> Function:
-    """The function, whose errors show the user's code in place of the code that was made of it."""
-
-    @functools.wraps(function, updated=())
-    def call_cleanly(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return function(*args, **kwargs)
-        except BaseException as error:
-            if sys.version_info < (3, 11):  # a bare raise would restore the old traceback
-                raise error.with_traceback(cleaned(error))  # noqa: B904  it is the error that is being handled
-            else:
-                error.__traceback__ = cleaned(error)
-                raise
-
-    return call_cleanly
 
 
 def grad(
@@ -130,7 +112,7 @@ class _Gradient(Derivative):
 def _eager(f: Function, argnums: ArgNums, has_aux: bool, with_value: bool, unconnected: str) -> Function:
     """The gradient on the tape."""
     on_tape = transforms.value_and_grad if with_value else transforms.grad
-    return _cleaning(on_tape(_on_tape(f), argnums, has_aux, unconnected))
+    return cleaning(on_tape(_on_tape(f), argnums, has_aux, unconnected))
 
 
 def _derivative(
@@ -205,6 +187,7 @@ def _inlined(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     return function(*args, **kwargs)
 
 
+@cleaning
 def vjp(f: Function, *primals: Any, has_aux: bool = False, unconnected: str = "zero") -> Any:
     """`(value, pull_back)`: the value at the primals, and the function from cotangents of the value to a
     tuple of cotangents of the primals.
@@ -219,7 +202,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False, unconnected: str = "z
     """
 
     def on_tape() -> Function:
-        run = _cleaning(transforms.vjp)
+        run = cleaning(transforms.vjp)
         return functools.partial(run, _on_tape(f), has_aux=has_aux, unconnected=unconnected)
 
     numbers = tuple(range(len(primals)))
@@ -228,6 +211,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False, unconnected: str = "z
     return made(*primals) if active() is not None else made.result(made(*primals))
 
 
+@cleaning
 def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
     """`(value, change)`: the value at the primals and its derivative along the tangents, in one forward run.
 
@@ -243,7 +227,7 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[A
                 f"the {what} of ag.jvp are one value, of type {type(given).__name__}",
                 fix="put one per argument into a tuple: (x,)",
             )
-    on_tape = lambda: functools.partial(_cleaning(transforms.jvp), _on_tape(f))  # noqa: E731
+    on_tape = lambda: functools.partial(cleaning(transforms.jvp), _on_tape(f))  # noqa: E731
     done: tuple[Any, Any] = _made(Push, f, on_tape, (0, 1))(tuple(primals), tuple(tangents))
     return done
 
@@ -258,7 +242,7 @@ def jacobian(f: Function, argnums: ArgNums = 0) -> Function:
     array([[3., 0., 1.],
            [0., 3., 2.]])
     """
-    return _made(Jacobian, f, lambda: _cleaning(transforms.jacobian(_on_tape(f), argnums)), argnums)
+    return _made(Jacobian, f, lambda: cleaning(transforms.jacobian(_on_tape(f), argnums)), argnums)
 
 
 def hessian(f: Function, argnums: ArgNums = 0) -> Function:
@@ -271,7 +255,7 @@ def hessian(f: Function, argnums: ArgNums = 0) -> Function:
     array([[4., 2.],
            [2., 0.]])
     """
-    return _made(Hessian, f, lambda: _cleaning(transforms.hessian(_on_tape(f), argnums)), argnums)
+    return _made(Hessian, f, lambda: cleaning(transforms.hessian(_on_tape(f), argnums)), argnums)
 
 
 def custom_gradient(f: Function) -> Function:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
@@ -32,6 +33,7 @@ from runtime.elements import (
     shaped,
 )
 from runtime.errors import check_function
+from runtime.execute.traceback import cleaned
 from runtime.ir.graph import Const
 from runtime.scans import loop, map_fn
 from runtime.trace.byhand import apply, at_run_time, closed, new_list, opened, tuple_of
@@ -95,9 +97,18 @@ class Batched:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """`f` of each item."""
-        if active() is not None or recording() or self.compiler is None:
+        if active() is not None:
             return self.here(args, kwargs)
-        return self.function(*args, **kwargs)
+        try:
+            if recording() or self.compiler is None:
+                return self.here(args, kwargs)
+            return self.function(*args, **kwargs)
+        except BaseException as error:
+            if sys.version_info < (3, 11):  # a bare raise would restore the old traceback
+                raise error.with_traceback(cleaned(error))  # noqa: B904  it is the error that is being handled
+            else:  # a bare raise adds no entry for this frame
+                error.__traceback__ = cleaned(error)
+                raise
 
     def here(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call, done in Python or recorded in the trace."""

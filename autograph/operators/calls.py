@@ -137,15 +137,16 @@ class TracedGlobals(dict[str, Any]):
             if name in self.real and {place.key, ("any", place.key)} & self.trace.volatile:
                 self.trace.guard(place, OBJECT, place.text)  # it is read at run time, if it is there
             return self.handle[name]
-        if self.trace.heap.is_stale(self.handle._facts.identity, "item", name):
-            return global_at_run_time(self.trace, self.handle, name)  # written on one of the paths
+        heap, written = self.trace.heap, (Namespace, "item", name)
+        if written in heap.stale:  # on one of the paths
+            return global_at_run_time(self.trace, self.handle, name)
         usual = any(self.get("__builtins__") is space for space in (BUILTINS, builtins))
         if name in BUILTINS and usual:
             place, value = path / ("global", name), BUILTINS[name]
             if not isinstance(value, (types.BuiltinFunctionType, type)):  # somebody put it there for a while
                 return self.trace.lift(value, Path((builtins,), (), "builtins") / ("attr", name))
             self.trace.guard(place, StaticType(value), place.text)
-        elif self.trace.heap.trust == UNKNOWN:
+        elif heap.trust == UNKNOWN or heap.is_stale(self.handle._facts.identity, "item", name):
             return global_at_run_time(self.trace, self.handle, name)  # code that ran may have made it
         raise KeyError(name)
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import ast
 import functools
+import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from runtime.config import settings
 from runtime.dataclass import dataclass
@@ -141,6 +142,26 @@ def cleaned(error: BaseException, *, show_generated: bool | None = None) -> type
         # The new frames were called from here, and know it: what refers to them would be a circle, which
         # would keep the user's arguments until the garbage collector comes.  So it is in what is called.
         del error, other, entries
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def cleaning(function: F) -> F:
+    """The function, whose errors show the user's code in place of the code that was made of it."""
+
+    @functools.wraps(function, updated=())
+    def call_cleanly(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except BaseException as error:
+            if sys.version_info < (3, 11):  # a bare raise would restore the old traceback
+                raise error.with_traceback(cleaned(error))  # noqa: B904  it is the error that is being handled
+            else:  # a bare raise adds no entry for this frame
+                error.__traceback__ = cleaned(error)
+                raise
+
+    return cast(F, call_cleanly)
 
 
 def _related(error: BaseException) -> Iterator[BaseException]:

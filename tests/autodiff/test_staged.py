@@ -506,3 +506,35 @@ def test_methods_are_staged_and_see_what_their_object_holds() -> None:
     np.testing.assert_array_equal(gradient(x), [0.0, -12.0])
     model.w = np.array([1.0, 1.0])
     np.testing.assert_array_equal(gradient(x), [-6.0, -6.0])
+
+
+def raises_after_a_write(x, seen):
+    seen.append(1)
+    raise ValueError("always")
+
+
+def test_a_function_that_always_raises():
+    """The graph was empty: its gradient was None."""
+    for made in (ag.grad, ag.value_and_grad, ag.jacobian, ag.hessian):
+        for wrap in (lambda f: f, ag.function):
+            seen: list[int] = []
+            derivative = wrap(made(raises_after_a_write))
+            for count in (1, 2):
+                with pytest.raises(ValueError, match="^always$"):
+                    derivative(2.0, seen)
+                assert len(seen) == count
+    with pytest.raises(ag.GradientError, match="nothing to differentiate by"):
+        ag.grad(raises_after_a_write)(2, [])
+
+
+def test_a_derivative_of_ones_own_that_always_raises():
+    @ag.custom_gradient
+    def twice(x):
+        def back(ct):
+            raise KeyError("back")
+
+        return 2 * x, back
+
+    assert ag.function(twice)(1.0) == 2.0
+    with pytest.raises(KeyError, match="back"):
+        ag.grad(lambda x: twice(x) + x)(1.0)

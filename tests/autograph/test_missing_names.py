@@ -232,3 +232,16 @@ def test_as_in_python(name: str, tmp_path: Any) -> None:
     for names, x in CALLS:
         want = outcome(getattr(plain, name), plain, names, x)
         assert outcome(function, staged, names, x) == want, (names, x)
+
+
+def test_builtin_names_stay_what_they_are() -> None:
+    """Whatever code that is not seen may do: else nothing would be known of what they give."""
+
+    def f(x: Any) -> Any:
+        for v in x:
+            if v > 1:
+                raise ValueError(len(x))
+        return x
+
+    graph = str(ag.function(f).get_concrete_function([1, 2]).graph)
+    assert "ValueError" in graph and "py.global" not in graph

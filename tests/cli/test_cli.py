@@ -202,6 +202,16 @@ def test_broken_file(capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path)
     assert "can't be loaded: SyntaxError" in capsys.readouterr().err
 
 
+def test_a_traceback_of_the_users_frames(capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path) -> None:
+    file = tmp_path / "late.py"
+    file.write_text("def late(x):\n    for v in x:\n        if v > 1: raise ValueError(v)\n    return x\n")
+    for more in ([], ["--check"]):
+        assert main(["run", f"{file}:late", "[1.0, 2.0]", *more]) == 1
+        lines = capsys.readouterr().err.splitlines()
+        assert [line.split(",")[0] for line in lines if line.startswith("  File")] == [f'  File "{file}"']
+        assert lines[-1] == "ValueError: 2.0"
+
+
 def test_function_that_raises(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "statistics:median", "[]"]) == 1
     assert "StatisticsError: no median for empty data" in capsys.readouterr().err

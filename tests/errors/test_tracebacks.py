@@ -20,7 +20,19 @@ FUNCTIONS = [
     if isinstance(f, types.FunctionType) and f.__module__ == samples.__name__ and name != "check"
 ]
 # Python 3.10 has no way to raise again without an entry for the function that does.
-OURS = set() if sys.version_info >= (3, 11) else {"polymorphic.py", "loader.py", "prefixed.py", "quick.py"}
+OURS = (
+    set()
+    if sys.version_info >= (3, 11)
+    else {
+        *("polymorphic.py", "loader.py", "prefixed.py", "quick.py"),
+        *("callables.py", "vectorizing.py", "traceback.py"),
+    }
+)
+
+
+def ours(file: str) -> bool:
+    """Whether it is one of those; the dispatch has files with something behind their names."""
+    return pathlib.Path(file).name.partition(" ")[0] in OURS
 
 
 def raised(function, *args):
@@ -38,7 +50,7 @@ def frames(error: BaseException) -> list[tuple[str, int | None, str]]:
         for f in traceback.extract_tb(error.__traceback__)
         if f.name != "<listcomp>"
     ]  # a frame of its own up to Python 3.11 only
-    found = [entry for entry in found if entry[0] != __file__ and pathlib.Path(entry[0]).name not in OURS]
+    found = [entry for entry in found if entry[0] != __file__ and not ours(entry[0])]
     # Without columns (Python 3.10) only the line of the plan is known, which several calls may share.
     return found if sys.version_info >= (3, 11) else sorted({entry[0] for entry in found})[:1]  # type: ignore
 
@@ -46,7 +58,7 @@ def frames(error: BaseException) -> list[tuple[str, int | None, str]]:
 def names(error: BaseException) -> list[str]:
     """The function of each entry."""
     found = traceback.extract_tb(error.__traceback__)
-    return [f.name for f in found if pathlib.Path(f.filename).name not in OURS]
+    return [f.name for f in found if not ours(f.filename)]
 
 
 def described(error: BaseException | None, depth: int = 99) -> object:
@@ -120,6 +132,94 @@ def test_one_converted_function_calls_another():
 
     error = raised(ag.function(outer), np.float64(4.0))
     assert names(error)[1:] == ["outer", "check"]
+
+
+def test_calls_that_no_trace_serves():
+    """Without machine code, after the first trace: arguments of another kind, and the same again."""
+    with settings.override(executor="numpy"):
+        function = ag.function(samples.in_an_arm)
+        for x in (np.int64(4), np.int64(4), 4.0, np.float32(4), 4, np.int8(4)):
+            assert frames(raised(function, x)) == frames(raised(samples.in_an_arm, x)), repr(x)
+
+
+WAYS = {
+    "grad": ag.grad,
+    "value_and_grad": ag.value_and_grad,
+    "jacobian": ag.jacobian,
+    "hessian": ag.hessian,
+    "vjp": lambda f: lambda x: ag.vjp(f, x),
+    "jvp": lambda f: lambda x: ag.jvp(f, (x,), (x,)),
+    "inside": lambda f: ag.function(ag.grad(f)),
+    "vmap": lambda f: lambda x, batched=ag.vmap(f): batched(np.full(2, x)),
+    "vectorize": ag.vectorize,
+}
+
+
+def always(x):
+    raise ValueError("always")
+
+
+def in_a_helper(x):
+    values = [always(x) if x > 0 else x for _ in range(2)]
+    return sum(values)
+
+
+def in_a_loop(x):
+    for i in range(3):
+        if x > i:
+            (lambda v: always(v))(x)
+    return x
+
+
+def in_a_class(x):
+    class A:
+        y = always(x)
+
+    return A.y
+
+
+def in_a_recursion(x):
+    def down(n):
+        return always(x) if n == 0 else down(n - 1)
+
+    return down(2)
+
+
+def not_staged(x):
+    try:
+        return float(str(x)) + always(x)
+    except ValueError as error:
+        raise KeyError("again") from error
+
+
+@pytest.mark.parametrize("executor", ["auto", "numpy"])
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "plain",
+    [always, in_a_helper, in_a_loop, in_a_class, in_a_recursion, not_staged],
+    ids=lambda f: f.__name__,
+)
+def test_derivatives_and_batches(plain, way, executor):
+    with settings.override(executor=executor):
+        function = WAYS[way](plain)
+        for _ in range(2):
+            want, error = raised(plain, 1.5), raised(function, 1.5)
+            assert (type(error), str(error)) == (type(want), str(want))
+            here = [entry for entry in of_this_file(want) if entry[1] != "raised"]
+            assert [entry for entry in of_this_file(error) if entry[1] not in ("raised", "<lambda>")] == [
+                entry for entry in here if entry[1] != "<lambda>"
+            ]
+            if error.__cause__ is not None:
+                assert want.__cause__ is not None
+                assert of_this_file(error.__cause__)[-1] == of_this_file(want.__cause__)[-1]
+
+
+def of_this_file(error: BaseException) -> list[tuple[int | None, str]]:
+    """Line and function of each entry; all of them are of this file."""
+    found = [f for f in traceback.extract_tb(error.__traceback__) if f.name != "<listcomp>"]
+    found = [f for f in found if not ours(f.filename)]
+    assert {f.filename for f in found} == {__file__}
+    return [(f.lineno, f.name) for f in found]
 
 
 def test_what_the_user_did_wrong_ends_at_the_call():

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
+import sys
 import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -24,6 +25,7 @@ from runtime.autodiff.staged.kinds import NotStaged, known_shape, positions
 from runtime.autodiff.staged.products import fitting
 from runtime.autodiff.transforms import ArgNums, given
 from runtime.errors import AutographError, GradientError, Untraceable
+from runtime.execute.traceback import cleaned
 from runtime.function.polymorphic import PolymorphicFunction
 from runtime.function.signature import Binder, Bound, Signature
 from runtime.ir.graph import Const, Graph, Operand
@@ -79,6 +81,17 @@ class Derivative:
         trace = active()
         if trace is not None:
             return self.here(trace, args, kwargs)
+        try:
+            return self.outside(args, kwargs)
+        except BaseException as error:
+            if sys.version_info < (3, 11):  # a bare raise would restore the old traceback
+                raise error.with_traceback(cleaned(error))  # noqa: B904  it is the error that is being handled
+            else:  # a bare raise adds no entry for this frame
+                error.__traceback__ = cleaned(error)
+                raise
+
+    def outside(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call, by a function with a graph or on the tape."""
         if self.compiler is None or recording():
             return self.eager(*args, **kwargs)
         flat, structure = self._flat(args)

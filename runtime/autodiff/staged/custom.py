@@ -22,7 +22,7 @@ from runtime.ir.walk import map_graphs
 from runtime.ops.adjoint import length, length_slope, scale
 from runtime.passes.rewrite import with_nodes
 from runtime.trace.byhand import closed, opened
-from runtime.trace.core import Trace
+from runtime.trace.core import Diverged, Trace
 from runtime.trace.values import Tensor, Traced
 from runtime.types import TupleType
 
@@ -82,7 +82,10 @@ def marked(
     with trace.region("back") as back:
         cts = iter([trace.wrap(back.param(cotangent_type(x._facts.type))) for x in followed])
         parts = [_turned(trace, next(cts)) if f else None for f in is_followed]
-        made = pull_back(closed(tree.unflatten(structure, parts)))
+        try:
+            made = pull_back(closed(tree.unflatten(structure, parts)))
+        except Diverged:
+            raise NotStaged(f"the derivative of {name} raises, whatever the arguments are") from None
         found = _flat(made, given, name)
         reached = [k for k in live if found[k] is not None]
         results = [trace.operand(_turned(trace, found[k])) for k in reached]

@@ -27,11 +27,13 @@ from runtime.ir.walk import walk_nodes
 from runtime.ops.table import OPS
 from runtime.passes.unread import drop_unread, read_known
 from runtime.trace.byhand import closed, opened
-from runtime.trace.core import Trace, is_static
+from runtime.trace.core import Diverged, Trace, is_static
 from runtime.trace.joins import in_words
 from runtime.trace.regions import close_regions, drop_invisible
 from runtime.trace.values import Object, Tensor, Traced
 from runtime.types import OBJECT, ArrayType, NumberType, ObjectType, StaticType, Type, WeakType
+
+_RAISES = object()
 
 
 class Call:
@@ -56,6 +58,7 @@ class Call:
         given = list(args)
         # what a container holds is read out here: it is used in the region and after it
         trees = [tree.flatten(opened(args[k])) for k in numbers]
+        mark = trace.mark()
         with trace.region("gradient") as builder:
             for k, (leaves, structure) in zip(numbers, trees, strict=True):
                 live = [self._differentiable(x) for x in leaves]
@@ -64,19 +67,30 @@ class Call:
                 self.leaves += [x for x, f in zip(leaves, live, strict=True) if f]
                 self.structures.append(structure)
                 self.live.append(live)
-            trace.following += 1
-            try:
-                made = trace.protocol.call(function, tuple(given), kwargs)
-            finally:
-                trace.following -= 1
+            made = self._called(function, tuple(given), kwargs)
             self.outputs, self.structure = tree.flatten(opened(made))
             results = [trace.operand(x) for x in self.outputs if isinstance(x, Traced)]
+        if made is _RAISES:  # then what it does until it raises is all there is to do
+            trace.rollback(mark)
+            if all(map(any, self.live)):
+                trace.protocol.call(function, args, kwargs)
+            raise NotStaged("the function raises, whatever the arguments are")
         self.outside = list(builder.captures)
         drop_invisible(trace)
         self.graph = _prepared(builder.region(self.outside, results))
         self.count = len(self.leaves)
         if any(type(x) in BOXES for n in walk_nodes(self.graph) for x in map(_constant, n.inputs)):
             raise NotStaged("it uses a value that an outer derivative follows")
+
+    def _called(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What the function returns; a mark where it raises."""
+        self.trace.following += 1
+        try:
+            return self.trace.protocol.call(function, args, kwargs)
+        except Diverged:
+            return _RAISES
+        finally:
+            self.trace.following -= 1
 
     def _differentiable(self, x: Any) -> bool:
         if is_static(x):
