@@ -11,6 +11,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from runtime.execute.native.emit import Block, Emitter, Phi
+from runtime.execute.native.values import span_of
 from runtime.pattern import pattern
 
 _TEST = pattern(r"%\S+ = icmp ([su]lt) i64 (%\S+), (\S+)$")
@@ -25,6 +26,8 @@ _STORE = pattern(r"store (\w+) (\S+), ptr (%\S+), align 1(.*)$")
 _CALL = pattern(r"call (?!.*(@llvm\.(?!mem)|asm ))")
 _NAMES = pattern(r"%[\w.]+")
 _TARGETS = pattern(r"label %(\w+)")
+_SELECT = pattern(r"select i1 (\S+), (i64) (\S+), i64 (\S+)$")
+_ORDER = {"lt": ("slt", "gt"), "le": ("sle", "ge"), "gt": ("sgt", "lt"), "ge": ("sge", "le")}
 _BAIL = pattern(r"br i1 (\S+), label %bail,")
 
 
@@ -176,8 +179,30 @@ class _Loop:
             elif a.write and not self.apart(a, x):
                 return None
         if found is not None and found.write and self.made.get(found.value, "").startswith("select i1"):
-            return None  # LLVM would make a branch of it, which no processor foresees
+            # LLVM would make a branch of it, which no processor foresees
+            return found if self.sooner(found.value, x.value) else None
         return found
+
+    def sooner(self, picked: str, read: str) -> bool:
+        """Have the lesser (or larger) of `read + c` and another number picked by comparing `read` with that
+        number less c: the next trip waits for two instructions instead of three."""
+        m, e = _SELECT.match(self.made[picked]), self.e
+        op, a, b = e.says.get(m[1], ("", None, None)) if m else ("", None, None)
+        if m is None or op not in _ORDER or {m[3], m[4]} != {a.text, b.text}:
+            return False
+        swapped = e.exact.get(b.text, ("", 0))[0] == read
+        if swapped:
+            op, a, b = _ORDER[op][1], b, a
+        base, by = e.exact.get(a.text, ("", 0))
+        low, high = span_of(b)
+        if base != read or a.llvm != "i64" or not -(1 << 63) <= low - by <= high - by < 1 << 63:
+            return False
+        less = e.name()
+        quicker = f"{less} = sub nsw i64 {b.text}, {by}", f"{m[1]} = icmp {_ORDER[op][0]} i64 {read}, {less}"
+        for block in self.blocks:
+            lines = [f"{x}, !unpredictable !{{}}" if x.startswith(f"{picked} = ") else x for x in block.lines]
+            block.lines[:] = [y for x in lines for y in (quicker if x.startswith(f"{m[1]} = ") else [x])]
+        return True
 
     # ------------------------------------------------------------------ the loop
     def change(self, found: list[tuple[_Access, _Access]]) -> None:

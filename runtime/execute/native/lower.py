@@ -11,8 +11,10 @@ import functools
 from collections.abc import Callable, Hashable, Sequence
 
 from runtime.execute.native import (
+    branches,
     callbacks,
     chains,
+    contents,
     counters,
     elementwise,
     handed_on,
@@ -26,10 +28,11 @@ from runtime.execute.native import (
     ownership,
     pauses,
     plain_nodes,
+    ranges,
     shares,
     tallies,
 )
-from runtime.execute.native.emit import APART, FALSE, OVERFLOWS, TRUE, Block, Emitter, Phi
+from runtime.execute.native.emit import FALSE, OVERFLOWS, TRUE, Block, Emitter, Phi
 from runtime.execute.native.facts import gain, keeps_iterators, low_bits, often, watches
 from runtime.execute.native.iterables import length
 from runtime.execute.native.kept_axes import keep_axes
@@ -51,16 +54,12 @@ from runtime.execute.native.values import (
     Num,
     Static,
     Val,
-    choose,
     lift,
     one,
 )
 from runtime.execute.native.waiting import PRODUCTS, may_wait
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
-from runtime.ir.walk import walk_nodes
 from runtime.types import ArrayType, Type
-
-MAX_PICKED = 16
 
 
 def lower(graph: Graph, in_order: bool = True, noting: bool = False) -> Kernel:
@@ -72,11 +71,16 @@ def lower(graph: Graph, in_order: bool = True, noting: bool = False) -> Kernel:
     if keeps_iterators(graph):
         raise Unlowered("an iterator that more than one loop takes items of")
     forms: dict[Hashable, Form] = {}
+    guess = contents.known(graph)
     while True:
         try:
-            return _Lowering(graph, in_order, noting, forms).kernel()
+            lowering = _Lowering(graph, in_order, noting, forms, guess)
+            kernel = lowering.kernel()
         except WrongGuess:  # more is known of a list than before, which is at most a few times so
             continue
+        if lowering.state.contents == guess:
+            return kernel
+        guess = lowering.state.contents
 
 
 def _stays_array(t: Type, made: Arr | Lazy) -> bool:
@@ -85,11 +89,18 @@ def _stays_array(t: Type, made: Arr | Lazy) -> bool:
 
 
 class _Lowering:
-    def __init__(self, graph: Graph, in_order: bool, noting: bool, forms: dict[Hashable, Form]) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        in_order: bool,
+        noting: bool,
+        forms: dict[Hashable, Form],
+        guess: dict[Value, ranges.Span],
+    ) -> None:
         self.graph, self.in_order = graph, in_order
         self.e = Emitter(watches(graph) or noting)
         self.e.noting = noting
-        self.state = State(self.e, forms=forms, often=often(graph))
+        self.state = State(self.e, forms=forms, often=often(graph), contents=dict(guess))
         self.changes = 0
         self.settled: dict[Node, list[Val]] = {}
 
@@ -165,7 +176,7 @@ class _Lowering:
                         x = self.kept(x, life.dying(x, env, k))
                     elif waiting[value]:
                         x = elementwise.worth_keeping(self.state, x, waiting[value] == "line")
-                env[value] = x
+                env[value] = x = contents.made(self.state, value, x)
                 life.born(x)
             life.held_on()
             life.forget(env, node, k)
@@ -242,11 +253,14 @@ class _Lowering:
         if node.op == "with":
             return self.quietly(node, args)
         if node.op == "setitem":
+            contents.wrote(self.state, args[0], args[2])
             plain_nodes.set_item(self.state, args[0], args[1], args[2])
             return []
         made = self.plain(node, args)
         if node.outputs and isinstance(made, (Arr, Lazy)) and not _stays_array(node.outputs[0].type, made):
             raise Unlowered("arithmetic on arrays without axes")  # NumPy makes numbers of the results
+        if node.op == "getitem":
+            made = contents.read(self.state, args[0], made)
         return [made] if node.outputs else []
 
     def plain(self, node: Node, args: list[Val]) -> Val:
@@ -279,53 +293,7 @@ class _Lowering:
     # ------------------------------------------------------------------ branches
     def cond(self, node: Node, args: list[Val]) -> list[Val] | None:
         """Two ways that meet again."""
-        e, pred = self.e, args[0]
-        choice = self.holds(lift(False) if isinstance(pred, Static) and pred.value is None else pred)
-        if choice in (TRUE, FALSE):
-            return self.region(node.regions[choice == FALSE], args[1:])
-        both = [narrowing.narrowed(e, choice, holds, args[1:]) for holds in (True, False)]
-        picked = self.picked(node, choice, both)
-        if picked is not None:
-            return picked
-        blocks = [e.block("yes"), e.block("no")]
-        out, asked = e.block("meet"), e.here
-        e.branch(choice, *blocks)
-        ends = []
-        pending, version, changed = e.pending, e.version, False
-        for block, region, given in zip(blocks, node.regions, both, strict=True):
-            e.start(block)
-            with e.scope():
-                found = self.region(region, given)
-                if found is not None:
-                    ends.append((found, e.here, e.memo, e.pending))
-            e.pending, changed, e.version = pending, changed or e.version != version, version
-        if changed:
-            self.touch()
-        if not ends:
-            return None
-        shapes = list(ends[0][0])
-        for found, *_ in ends[1:]:
-            shapes = list(map(merge.merged, shapes, found))
-        phis = [e.phi(out, llvm) for t in shapes for llvm in merge.types_of(t)]
-        before, waiting = e.memo, e.phi(out, "i1")
-        for found, block, memo, failed in ends:
-            e.here, e.memo, e.pending = block, dict(memo), failed
-            self.close(shapes, found, phis, out, waiting)
-        e.memo = before
-        e.start(out)
-        e.pending = waiting.name
-        if all(text == pending for text, _ in waiting.ways):  # no check was put off on the way
-            out.phis.remove(waiting)
-            e.pending = pending
-        met = _filled(shapes, phis)
-        if len(ends) == 2:
-            for x, yes, no in zip(met, ends[0][0], ends[1][0], strict=True):
-                if isinstance(x, Num) and isinstance(yes, Num) and isinstance(no, Num):
-                    narrowing.combined(e, x.text, choice, yes.text, no.text)
-                    if narrowing.decided(yes, no) and "!prof" not in asked.lines[-1]:
-                        asked.lines[-1] += f", !prof !{int(not yes.const)}"  # a loop is left once
-                        blocks[not yes.const].lines.insert(0, APART)
-        return met
+        return branches.cond(self, node, args)
 
     def holds(self, x: Val | None) -> str:
         """Whether a condition, or the test of a loop, is true."""
@@ -334,44 +302,6 @@ class _Lowering:
         if not isinstance(x, Num):
             raise Unlowered("a condition that is no number")
         return truth(self.e, x)
-
-    def picked(self, node: Node, choice: str, args: list[list[Val]]) -> list[Val] | None:
-        """Both arms carried out and the results picked, where that is cheap and has no effect; else None."""
-        e = self.e
-        if any(r.diverges or len(r.nodes) > MAX_PICKED for r in node.regions) or any(
-            n.op in ("while", "for", "setitem", "raise") for r in node.regions for n in walk_nodes(r)
-        ):
-            return None
-        mark = e.mark()
-        arms = []
-        conditions = choice, e.negated(choice)
-        for region, condition, given in zip(node.regions, conditions, args, strict=True):
-            with e.under(condition):
-                arms.append(self.region(region, given))
-        found: list[Val] | None = []
-        for x, y in zip(*(a or [] for a in arms), strict=True):
-            if not isinstance(x, Num) or not isinstance(y, Num) or narrowing.decided(x, y):
-                found = None
-                break
-            assert found is not None
-            z = choose(e, choice, x, y)
-            narrowing.combined(e, z.text, choice, x.text, y.text)
-            found.append(z)
-        written = mark.here.lines[mark.lines :]
-        if (
-            found is None
-            or len(e.blocks) != mark.blocks
-            or len(written) > MAX_PICKED
-            or any(map(self.dear, written))
-        ):
-            e.rollback(mark)
-            return None
-        return found
-
-    def dear(self, line: str) -> bool:
-        """Whether an instruction should only be done where it is needed: it is slow, or may raise a flag."""
-        words = ("div ", "rem ", "call double @", "call float @", "call <", "call void @", "store ", "@Py")
-        return any(word in line for word in words)
 
     def close(
         self, shapes: list[Val], values: list[Val], phis: list[Phi], to: Block, waiting: Phi | None = None
@@ -454,7 +384,7 @@ class _Lowering:
             self.close(shapes, first, phis, head, waiting)
             e.start(head)
             e.pending = waiting.name if waiting else FALSE
-            filled = _filled(shapes, phis)
+            filled = merge.all_filled(shapes, phis)
             pairs = list(zip(filled, shapes, strict=True))
             carry = [ownership.placed(x, t, depth + 1, owned) for x, t in pairs]
             before = e.memo
@@ -589,10 +519,5 @@ class _Lowering:
             e.memo = dict(memo)
             self.close(shapes, found, phis, out)
         e.memo, e.here = before, out
-        filled = zip(_filled(shapes, phis), shapes, strict=True)
+        filled = zip(merge.all_filled(shapes, phis), shapes, strict=True)
         return [ownership.placed(x, t, self.state.depth, self.state.owned) for x, t in filled]
-
-
-def _filled(shapes: list[Val], phis: list[Phi]) -> list[Val]:
-    names = iter([p.name for p in phis])
-    return [merge.filled(t, names) for t in shapes]

@@ -7,11 +7,11 @@ holds: filling a template with names made from `leaves` of a value gives that va
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from runtime.boxes import UnboundMarker
 from runtime.execute.native import ranges
-from runtime.execute.native.emit import FALSE, TRUE, Emitter
+from runtime.execute.native.emit import FALSE, TRUE, Emitter, Phi
 from runtime.execute.native.kinds import Unlowered, payload
 from runtime.execute.native.values import (
     UNKNOWN,
@@ -206,6 +206,12 @@ def filled(t: Val, names: Iterator[str]) -> Val:
     if isinstance(t, ArrayList) and t.handle == HOLE:
         return dataclasses.replace(t, handle=next(names))
     return t
+
+
+def all_filled(shapes: Sequence[Val], phis: Sequence[Phi]) -> list[Val]:
+    """Templates with phis in their holes."""
+    names = iter([p.name for p in phis])
+    return [filled(t, names) for t in shapes]
 
 
 def types_of(t: Val) -> list[str]:

@@ -11,6 +11,7 @@ import numpy as np
 from runtime.dataclass import dataclass
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.kinds import Members, Scalar, Unlowered
+from runtime.execute.native.ranges import Span
 from runtime.execute.native.values import Arr, Num, Tup, Val
 from runtime.ir.graph import Value
 
@@ -51,7 +52,8 @@ class State:
     found out.  asked: lists of arrays whose form was relied on.  held: sites whose arrays are in lists.
     often: mathematical functions that are written once.
     lazily: whether the result of the node that is being lowered need not be stored.  spread: where arrays lie
-    of which each thread has made some of the first axis, so that it has them in its cache."""
+    of which each thread has made some of the first axis, so that it has them in its cache.  contents: of
+    arrays, what all of their elements lie in."""
 
     e: Emitter
     depth: int = 0
@@ -67,6 +69,7 @@ class State:
     low: frozenset[Value] = frozenset()
     lazily: bool = False
     spread: set[str] = dataclasses.field(default_factory=set)
+    contents: dict[Value, Span] = dataclasses.field(default_factory=dict)
 
     def symbol(self, value: object) -> str:
         """The symbol of a Python object, which lives as long as the code."""

@@ -25,6 +25,7 @@ from runtime.execute.native.kinds import (
     numpy_scalar,
     payload,
 )
+from runtime.ir.graph import Value
 
 UNKNOWN = -1  # the site of an array that may come from several places
 EXACT = 1 << 53  # Python and NumPy ints up to this size are exact as doubles
@@ -66,6 +67,7 @@ class Arr:
     age: no place with a higher number has made it.  window: where it is all or a part of another array with
     the same strides: the address of that one's first element, and the indices of the first element in it.
     turned: whether its axes may lie in memory in another order than C's, which new arrays would follow.
+    table: the value of the graph whose elements are known to lie in a span (see `contents`).
     """
 
     dtype: np.dtype[Any]
@@ -79,6 +81,7 @@ class Arr:
     age: int = 0
     window: tuple[str, tuple[int, ...]] | None = None
     turned: bool = False
+    table: Value | None = None
 
     @property
     def element(self) -> Scalar:

@@ -1,0 +1,124 @@
+"""Branches: two ways that meet again, or both arms and a choice between what they give.
+
+In: a `cond` node.  Out: code, and the values after it.  What always holds: an arm has no effect where it is
+not taken; both are carried out only where that is cheap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from runtime.execute.native import merge, narrowing
+from runtime.execute.native.emit import APART, FALSE, TRUE, Block, Emitter, Phi
+from runtime.execute.native.values import Num, Static, Val, choose, lift
+from runtime.ir.graph import Graph, Node
+from runtime.ir.walk import walk_nodes
+
+MAX_PICKED = 16
+
+
+class Lowering(Protocol):
+    """What is needed of the lowering of a whole graph."""
+
+    e: Emitter
+
+    def region(self, graph: Graph, args: Sequence[Val]) -> list[Val] | None:
+        """Lower a region."""
+
+    def holds(self, x: Val | None) -> str:
+        """Whether a condition is true."""
+
+    def touch(self) -> None:
+        """Memory may have changed."""
+
+    def close(
+        self, shapes: list[Val], values: list[Val], phis: list[Phi], to: Block, waiting: Phi | None = None
+    ) -> None:
+        """Hand the values on to a block's phis."""
+
+
+def cond(low: Lowering, node: Node, args: list[Val]) -> list[Val] | None:
+    """Two ways that meet again."""
+    e, pred = low.e, args[0]
+    choice = low.holds(lift(False) if isinstance(pred, Static) and pred.value is None else pred)
+    if choice in (TRUE, FALSE):
+        return low.region(node.regions[choice == FALSE], args[1:])
+    both = [narrowing.narrowed(e, choice, holds, args[1:]) for holds in (True, False)]
+    picked = _picked(low, node, choice, both)
+    if picked is not None:
+        return picked
+    blocks = [e.block("yes"), e.block("no")]
+    out, asked = e.block("meet"), e.here
+    e.branch(choice, *blocks)
+    ends = []
+    pending, version, changed = e.pending, e.version, False
+    for block, region, given in zip(blocks, node.regions, both, strict=True):
+        e.start(block)
+        with e.scope():
+            found = low.region(region, given)
+            if found is not None:
+                ends.append((found, e.here, e.memo, e.pending))
+        e.pending, changed, e.version = pending, changed or e.version != version, version
+    if changed:
+        low.touch()
+    if not ends:
+        return None
+    shapes = list(ends[0][0])
+    for found, *_ in ends[1:]:
+        shapes = list(map(merge.merged, shapes, found))
+    phis = [e.phi(out, llvm) for t in shapes for llvm in merge.types_of(t)]
+    before, waiting = e.memo, e.phi(out, "i1")
+    for found, block, memo, failed in ends:
+        e.here, e.memo, e.pending = block, dict(memo), failed
+        low.close(shapes, found, phis, out, waiting)
+    e.memo = before
+    e.start(out)
+    e.pending = waiting.name
+    if all(text == pending for text, _ in waiting.ways):  # no check was put off on the way
+        out.phis.remove(waiting)
+        e.pending = pending
+    met = merge.all_filled(shapes, phis)
+    if len(ends) == 2:
+        for x, yes, no in zip(met, ends[0][0], ends[1][0], strict=True):
+            if isinstance(x, Num) and isinstance(yes, Num) and isinstance(no, Num):
+                narrowing.combined(e, x.text, choice, yes.text, no.text)
+                if narrowing.decided(yes, no) and "!prof" not in asked.lines[-1]:
+                    asked.lines[-1] += f", !prof !{int(not yes.const)}"  # a loop is left once
+                    blocks[not yes.const].lines.insert(0, APART)
+    return met
+
+
+def _picked(low: Lowering, node: Node, choice: str, args: list[list[Val]]) -> list[Val] | None:
+    """Both arms carried out and the results picked, where that is cheap and has no effect; else None."""
+    e = low.e
+    if any(r.diverges or len(r.nodes) > MAX_PICKED for r in node.regions) or any(
+        n.op in ("while", "for", "setitem", "raise") for r in node.regions for n in walk_nodes(r)
+    ):
+        return None
+    mark = e.mark()
+    arms = []
+    conditions = choice, e.negated(choice)
+    for region, condition, given in zip(node.regions, conditions, args, strict=True):
+        with e.under(condition):
+            arms.append(low.region(region, given))
+    found: list[Val] | None = []
+    for x, y in zip(*(a or [] for a in arms), strict=True):
+        if not isinstance(x, Num) or not isinstance(y, Num) or narrowing.decided(x, y):
+            found = None
+            break
+        assert found is not None
+        z = choose(e, choice, x, y)
+        narrowing.combined(e, z.text, choice, x.text, y.text)
+        found.append(z)
+    written = mark.here.lines[mark.lines :]
+    if found is None or len(e.blocks) != mark.blocks or len(written) > MAX_PICKED or any(map(_dear, written)):
+        e.rollback(mark)
+        return None
+    return found
+
+
+def _dear(line: str) -> bool:
+    """Whether an instruction should only be done where it is needed: it is slow, or may raise a flag."""
+    words = ("div ", "rem ", "call double @", "call float @", "call <", "call void @", "store ", "@Py")
+    return any(word in line for word in words)
