@@ -6,8 +6,6 @@ What always holds: a result is of the kind that plain NumPy gives, a view where 
 
 from __future__ import annotations
 
-import functools
-import inspect
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -37,7 +35,7 @@ from runtime.autodiff.rows import SEQUENCES as SEQUENCE_ROWS
 from runtime.errors import GradientError
 from runtime.ir.opdef import PURE, OpDef
 from runtime.ops.adjoint import scatter
-from runtime.ops.table import BY_METHOD
+from runtime.ops.table import BY_METHOD, parameters
 from runtime.variable import Variable
 
 # -- calls ---------------------------------------------------------------------------------------------
@@ -85,6 +83,9 @@ def call_row(row: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     for value, target in zip(results, outs, strict=True):
         if target is not None:
             write_into(target, value)
+    if isinstance(out, tuple):  # some results may have no array
+        pairs = zip(_fresh(wrap_tree(result)), out, strict=True)
+        return tuple(made if target is None else target for made, target in pairs)
     return out
 
 
@@ -100,24 +101,14 @@ def _check_out(row: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any], out: A
             row.run(*map_tree(unwrap_bare, args), **map_tree(unwrap_bare, kwargs), out=spare)
 
 
-@functools.cache
-def _out_position(function: Any) -> int | None:
-    try:
-        given = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return None
-    names = [p.name for p in given if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    return names.index("out") if "out" in names else None
-
-
 def _without_out(row: OpDef, args: tuple[Any, ...], out: Any) -> tuple[tuple[Any, ...], Any]:
     """The operands without an `out` that was given by position."""
-    if type(row.run) is np.ufunc or len(args) < 3:
+    names = parameters(row.run)[: len(args)]
+    if "out" not in names:
         return args, out
-    at = _out_position(row.run)
-    if at is None or len(args) <= at:
-        return args, out
-    return (*args[:at], None, *args[at + 1 :]), args[at]
+    at = names.index("out")
+    rest = args[at + 1 :]
+    return (*args[:at], None, *rest) if rest else args[:at], args[at]
 
 
 def _any_number(x: Any) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import operator
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Union, cast
 
 import numpy as np
@@ -395,12 +395,29 @@ def asked_type(fn: Callable[..., Any], a: ArrayType, shape: tuple[int, ...], **o
 # -- calls ---------------------------------------------------------------------------------------
 
 
+_DTYPE_SECOND = ("np.array", "np.asarray", "np.asanyarray", "np.ascontiguousarray")
+
+
 def bind(order: str, operands: Sequence[Type], keywords: dict[str, Type]) -> dict[str, Type]:
     """The operands by parameter name; `order` names the parameters."""
     names = order.split()
     if len(operands) > len(names) or not set(keywords) <= set(names[len(operands) :]):
         raise Unknown
     return dict(zip(names, operands, strict=False)) | keywords
+
+
+def takes_tuples_for_lists(row: OpDef, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Whether a function that reads sequences reads tuples as it does lists.
+
+    To a dtype of objects or of records it is not the same: it keeps them, and a tuple is one record.
+    """
+    dtype = kwargs.get("dtype", args[1] if row.name in _DTYPE_SECOND and len(args) > 1 else None)
+    if not isinstance(dtype, (np.dtype, str, type)):
+        return dtype is None
+    try:
+        return np.dtype(dtype).kind not in "OV"
+    except TypeError:
+        return False
 
 
 def static_or(t: Type | None, default: Any) -> Any:

@@ -1,14 +1,19 @@
 """The op table: every op that a node can name, and how calls find their op.
 
 In: the rows of the families.  Out: `OPS` by name, `BY_CALLABLE` by the NumPy callable that records the
-op, `BY_METHOD` by ndarray method, `row` for a checked look-up.  What always holds: names, captured
-callables and methods are unique; the table is complete when this module is imported.
+op, `BY_METHOD` by ndarray method, `row` for a checked look-up, `out_named` for the arguments of calls.  What
+always holds: names, captured callables and methods are unique; the table is complete when this module is
+imported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+import inspect
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from runtime.errors import GraphError
 from runtime.ir.opdef import OpDef
@@ -80,3 +85,41 @@ def row(name: str) -> OpDef:
         raise GraphError(
             f"no op is named {name!r}", fix="use a name of the op table (runtime/ops/table.py)"
         ) from None
+
+
+# Functions written in C, whose parameters not every version of NumPy tells.
+_IN_C = {
+    "accumulate": ("array", "axis", "dtype", "out"),
+    "concatenate": ("arrays", "axis", "out"),
+    "dot": ("a", "b", "out"),
+    "reduce": ("array", "axis", "dtype", "out", "keepdims", "initial", "where"),
+    "reduceat": ("array", "indices", "axis", "dtype", "out"),
+}
+
+
+@functools.cache
+def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of what a function takes by position, where they are known; none of a ufunc."""
+    if isinstance(function, np.ufunc):
+        return ()
+    try:
+        given = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return _IN_C.get(getattr(function, "__name__", ""), ())
+    return tuple(p.name for p in given if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
+
+
+def out_named(
+    row: OpDef, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call in which the array that is written to, and what follows it, have names."""
+    names = parameters(row.run)
+    if "out" not in names[: len(args)] or len(args) > len(names):
+        return args, dict(kwargs)
+    at = names.index("out")
+    given = dict(zip(names[at:], args[at:], strict=False))
+    if not given.keys().isdisjoint(kwargs):
+        return args, dict(kwargs)
+    if given["out"] is None:
+        del given["out"]
+    return args[:at], {**given, **kwargs}

@@ -23,6 +23,8 @@ from runtime.boxes import Cell
 from runtime.ir.graph import Const
 from runtime.ir.opdef import OpDef
 from runtime.ops.draws import made_stream, result_type
+from runtime.ops.rules import takes_tuples_for_lists
+from runtime.ops.table import out_named
 from runtime.trace import callees, growing, items, outside
 from runtime.trace.attributes import Method, get_attr, guard_special, set_attr, special_method
 from runtime.trace.builtins import BUILTINS
@@ -259,6 +261,7 @@ def _computed(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 # ------------------------------------------------------------------------------------------- NumPy
 def call_numpy(trace: Trace, row: OpDef, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A NumPy function that is a row of the op table."""
+    args, kwargs = out_named(row, args, kwargs)
     given = getattr(target, "nin", len(args))  # what follows the operands of a ufunc is written to
     args = (*[_values(trace, a) for a in args[:given]], *args[given:])
     kwargs = {name: a if name == "out" else _values(trace, a) for name, a in kwargs.items()}
@@ -268,7 +271,8 @@ def call_numpy(trace: Trace, row: OpDef, target: Any, args: tuple[Any, ...], kwa
             return result
     claim: Type | None = None
     if row.name in _SEQUENCES:
-        args = tuple(_sequence(trace, a) for a in args)
+        if takes_tuples_for_lists(row, args, kwargs):
+            args = tuple(_sequence(trace, a) for a in args)
         if args and growing.known(trace, args[0]) is not None:
             claim = growing.joined_type(trace, row, args[0], args[1:], kwargs)
             args = (trace.receiver(args[0]), *args[1:])  # it is read, and nobody keeps it
@@ -282,6 +286,9 @@ def call_numpy(trace: Trace, row: OpDef, target: Any, args: tuple[Any, ...], kwa
     for place in out if isinstance(out, tuple) else (out,):
         if isinstance(place, Object) and known_class(place) is Variable:
             written(trace, place)
+    if isinstance(out, tuple):  # of several results some may have no array
+        pairs = zip(result, out, strict=True) if isinstance(result, tuple) else ()
+        return tuple(made if place is None else place for made, place in pairs) or result
     return result if out is None else out
 
 
@@ -318,7 +325,8 @@ def call_method(trace: Trace, m: Method, args: tuple[Any, ...], kwargs: dict[str
             trace.doom(_RESIZED)
         row = trace.by_method.get(name)
         if row is not None:
-            result = trace.record(row.name, [x, *args], kwargs, attrs={"form": "method"})
+            (x, *rest), kwargs = out_named(row, (x, *args), kwargs)
+            result = trace.record(row.name, [x, *rest], kwargs, attrs={"form": "method"})
             return result if kwargs.get("out") is None else kwargs["out"]
         return _plain_method(trace, x, name, args, kwargs, OBJECT)
     cls = known_class(x)

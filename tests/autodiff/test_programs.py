@@ -49,6 +49,14 @@ def overwrite_after_use(x: Any) -> Any:
     return z.sum() + (y * y).sum() + x.sum()
 
 
+def write_by_position(x: Any) -> Any:
+    y, z = np.zeros(3), np.zeros(3)
+    np.dot(SCALE * np.ones((3, 3)), x, y)
+    parts = np.modf(x * 0.3, None, z)
+    np.cumsum(y * x, 0, None, y)
+    return (y * x).sum() + (parts[0] * x).sum() + z.sum()
+
+
 def write_through_view(x: Any) -> Any:
     y = x * 2
     v = y[1:]

@@ -407,6 +407,37 @@ def arrays_without_axes_in_a_while(n: Any, x: Any) -> Any:
     return t
 
 
+@case((np.arange(6.0), np.arange(6.0).reshape(2, 3)))
+def written_to_by_position(x: Any, m: Any) -> Any:
+    """An array to write to need not be named: clip, cumsum, sum and others take it by position."""
+    z = np.zeros(3)
+    first = x.sum(), np.clip(x, 1, 4, x).sum(), x.sum(), x.cumsum(0, None, x).sum(), x.sum()
+    second = z.sum(), np.sum(m, 0, None, z).sum(), z.sum(), m.max(0, z).sum(), z.sum()
+    third = x.sum(), m.dot(z, x[:2]).sum(), x.sum(), np.sum(m, 1, None, x[2:4], False).sum(), x.sum()
+    return first, second, third, z, x
+
+
+@case((np.array([1.5, -2.25]), np.zeros(2)))
+def one_of_two_results_has_an_array(x: Any, y: Any) -> Any:
+    """np.modf and np.divmod may be told where to put one result only: the other one was None."""
+    return np.modf(x, y), np.divmod(x, 2, out=(None, y)), y
+
+
+@case((np.arange(3.0),))
+def records_and_objects_of_sequences(x: Any) -> Any:
+    """For a dtype of records a tuple is one record, an array of objects keeps the lists themselves."""
+    records = np.array([(1, x[0]), (3, x[1])], dtype="i4,f8")
+    kept = np.array([[x[0]], [1, 2]], dtype=object)
+    kept[0].append(7)
+    return (
+        records["f1"].sum(),
+        records.dtype.names,
+        kept,
+        np.asarray([[1], [2, 3]], object),
+        np.array([[1, 2]], "O"),
+    )
+
+
 @pytest.mark.parametrize(("function", "calls"), CASES)
 def test_is_as_python(function: Callable[..., Any], calls: tuple[tuple[Any, ...], ...]) -> None:
     checked = ag.function(function, check=True)
