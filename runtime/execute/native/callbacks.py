@@ -8,7 +8,8 @@ it does after an error, which it raises again; only what is no `Exception` (Ctrl
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,14 +18,15 @@ from runtime.execute.native import abi
 from runtime.execute.native.arrays import dense, memory
 from runtime.execute.native.elementwise import materialized
 from runtime.execute.native.emit import FLAGS, TRUE
-from runtime.execute.native.kinds import PYTHON_INT, Unlowered, numpy_scalar
+from runtime.execute.native.kinds import PYTHON_FLOAT, PYTHON_INT, Unlowered, numpy_scalar
 from runtime.execute.native.ownership import slot
 from runtime.execute.native.shares import Serial
 from runtime.execute.native.state import State
-from runtime.execute.native.values import Arr, Lazy, Num, Static, Tup, Val, one
+from runtime.execute.native.streams import is_stream
+from runtime.execute.native.values import Arr, Drawing, Lazy, Num, Static, Tup, Val, one
 from runtime.ir.graph import Const, Node, Operand
 from runtime.ops.table import OPS
-from runtime.types import WEAK_INT, ArrayType
+from runtime.types import WEAK_FLOAT, WEAK_INT, ArrayType, Type
 
 # They move elements, or make them of integers: nothing in them could give a floating point warning.
 MOVES = frozenset(
@@ -49,6 +51,7 @@ HEAVY = frozenset(
         "fft.rfft2 fft.irfft2 fft.fftshift fft.ifftshift fft.fftfreq fft.rfftfreq"
     ).split()
 )
+GAIN = 3  # times faster than the plan is a loop that draws a number in each trip
 OWN, WANTED = 0x4, abi.IN_ORDER | abi.WRITEABLE | 0x4  # flags of an array that owns its memory
 
 
@@ -111,6 +114,12 @@ def called(state: State, node: Node, args: list[Val]) -> Val:
     writer = _Objects(state)
     run, places = _by_position(node)
     objects = [writer.of(args[k], node.inputs[k]) for k in places]
+    return _result(state, t, _made(state, run, objects, writer))
+
+
+def _made(state: State, run: Callable[..., Any], objects: Sequence[str], writer: _Objects) -> str:
+    """What a call gives, which has not raised."""
+    e = state.e
     e.flush()
     given = e.slot(f"[{max(len(objects), 1)} x ptr]")
     for k, obj in enumerate(objects):
@@ -125,7 +134,18 @@ def called(state: State, node: Node, args: list[Val]) -> Val:
         e.declare("declare i32 @autograph_feclearexcept(i32)")
         e.line(f"call i32 @autograph_feclearexcept(i32 {FLAGS})")  # NumPy has looked at them
     _unless_raised(state, made)
+    return made
+
+
+def _result(state: State, t: Type, made: str) -> Val:
+    """The value of an object of this type."""
+    e = state.e
     cls = e.effect(f"load ptr, ptr {e.effect(f'getelementptr i8, ptr {made}, i64 {abi.TYPE_AT}')}")
+    if t == WEAK_FLOAT:
+        number = e.effect(f"load double, ptr {e.effect(f'getelementptr i8, ptr {made}, i64 {abi.HEAD}')}")
+        e.line(f"call void @Py_DecRef(ptr {made})")
+        e.bail_if(e.effect(f"icmp ne ptr {cls}, @autograph_type_float"))
+        return one(PYTHON_FLOAT, number)
     if not isinstance(t, ArrayType):
         return _int(state, made, cls)
     kind = numpy_scalar(t.dtype)
@@ -142,6 +162,69 @@ def called(state: State, node: Node, args: list[Val]) -> Val:
     e.line(f"call void @Py_DecRef(ptr {before})")
     e.bail_if(e.effect(f"icmp ne ptr {cls}, @autograph_type_ndarray"))
     return _checked(state, made, t)
+
+
+def plain(state: State, node: Node, args: list[Val], value: Callable[..., Val]) -> tuple[Val, bool]:
+    """The result of a node without regions, and whether Python was called for it: in a loop, where there are
+    no instructions for it (`value`), and wherever a random number is drawn."""
+    if draws(node, args):
+        return drawn(state, node, args), True
+    e = state.e
+    if not state.depth or not callable_here(node):
+        return value(state, node, args), False
+    mark, owned, free = e.mark(), state.owned, list(state.free)
+    try:
+        return value(state, node, args), False
+    except Unlowered as reason:
+        e.rollback(mark)
+        state.owned, state.free = owned, free
+        try:
+            return called(state, node, args), True
+        except Unlowered:
+            raise reason from None
+
+
+def draws(node: Node, args: Sequence[Val]) -> bool:
+    """Whether the node draws from a random stream."""
+    if node.op != "py.call" or node.attr("starred") or not node.outputs:
+        return False
+    return isinstance(args[0], Drawing) or _owner(args[0]) is not None
+
+
+def _owner(x: Val) -> Any:
+    """The stream of which a value is a method."""
+    method = x.value if isinstance(x, Static) else None
+    if not isinstance(method, (types.MethodType, types.BuiltinFunctionType)):
+        return None
+    return method.__self__ if is_stream(type(method.__self__)) else None
+
+
+def drawn(state: State, node: Node, args: list[Val]) -> Val:
+    """What a method of a random stream gives, which is called as it is."""
+    e, t, method = state.e, node.outputs[0].type, args[0]
+    if e.part is not None:
+        raise Serial
+    if t not in (WEAK_INT, WEAK_FLOAT) and (not isinstance(t, ArrayType) or t.shape is None):
+        raise Unlowered(f"a draw of type {t}")
+    if e.gang is not None:
+        raise Unlowered("a draw for several elements at once")
+    writer = _Objects(state)
+    first = len(node.inputs) - len(node.keywords)
+    if isinstance(method, Drawing):
+        run, stream = getattr(method.of.cls, method.name), method.of.text
+        objects = [stream]
+    else:
+        assert isinstance(method, Static)
+        run, stream = method.value, state.symbol(_owner(method))
+        objects = []
+    named = zip(node.keywords, node.inputs[first:], strict=True)
+    constant = {name: x.value for name, x in named if isinstance(x, Const)}
+    if len(constant) != len(node.keywords):
+        raise Unlowered("a draw with keywords that are not known")
+    run = functools.partial(run, **constant) if constant else run
+    objects += [writer.of(args[k], node.inputs[k]) for k in range(1, first)]
+    state.streams.add(stream)
+    return _result(state, t, _made(state, run, objects, writer))
 
 
 def _int(state: State, made: str, cls: str) -> Num:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from runtime.execute.native import abi, merge, recycled
+from runtime.execute.native import abi, copying, merge, recycled, streams
 from runtime.execute.native.array_lists import COUNT_AT, ITEMS_AT
 from runtime.execute.native.arrays import plus, times
 from runtime.execute.native.emit import BARRIER, BRIEFLY, COLD, FALSE, FLAGS, TRUE, Block, Emitter
@@ -29,6 +29,7 @@ from runtime.execute.native.values import (
     Mixed,
     Num,
     Static,
+    Stream,
     Table,
     Tup,
     Val,
@@ -95,7 +96,6 @@ out:
 WEIGHTS = ((1, 1 << 20), (1 << 20, 1))  # of branches that are hardly ever, and almost always, taken
 LARGE = 1 << 16  # bytes
 FEW = 3  # arrays that are given up one by one, without a loop
-CHANCE = 2  # calls in a row that may have lost time by chance
 OBJECTS = (
     "autograph_type_int", "autograph_type_float", "autograph_type_ndarray", "autograph_True",
     "autograph_False", "autograph_on_miss", "autograph_on_bail", "autograph_on_flags",
@@ -125,6 +125,7 @@ class _Entry:
         self.used: set[str] = set()
         self.bail = Block("giveup")
         self.miss = Block("miss")
+        self.back = ""  # what puts streams back
 
     def symbol(self, name: str) -> str:
         """A reference to an object outside."""
@@ -177,15 +178,17 @@ class _Entry:
         risky = kernel.bails or kernel.watch
         put_back = sorted(kernel.written) if risky else []
         large = self.large([(objects[k], kernel.params[k]) for k in put_back])
-        self.pass_over(large)
-        begin = self.clock(large)
+        large = TRUE if kernel.streams else large
+        copying.pass_over(e, large, lambda: self.call_plan("autograph_on_bail"))
+        begin = copying.clock(e, large)
         saved = self.save([(objects[k], kernel.params[k]) for k in put_back])
-        middle = self.clock(large)
+        self.back = streams.keep(e, self.symbol, kernel.streams, objects, [c for _, c in saved], self.bail)
+        middle = copying.clock(e, large)
         if kernel.watch:
             self.clear_flags(*control[:2])
         texts = ", ".join([*arguments, f"ptr {out}", f"ptr {owned}", f"ptr {control[2]}"])
         status = e.effect(f"call i32 @kernel({texts})")
-        self.judge(large, begin, middle)
+        copying.judge(e, kernel.gain, large, begin, middle)
         stopped, going = e.block("stopped"), e.block("going")
         e.branch(e.effect(f"icmp eq i32 {status}, 2"), stopped, going)
         e.start(stopped)  # what was written stays, as when Python is interrupted
@@ -204,6 +207,8 @@ class _Entry:
         e.start(failed)
         for original, copy in saved:
             e.line(f"call i32 @autograph_PyArray_CopyInto(ptr {original}, ptr {copy})")
+        if self.back:
+            streams.put_back(e, self.back, lambda: self.release(saved, owned))
         self.release(saved, owned)
         e.jump(self.bail)
         e.start(self.bail)
@@ -229,8 +234,11 @@ class _Entry:
             return self.either_number(obj, x)
         if isinstance(x, Num):
             return [f"{x.llvm} {self.number(obj, x.scalar)}"]
-        assert isinstance(x, Arr)
         cls = self.field(obj, abi.TYPE_AT, "ptr")
+        if isinstance(x, Stream):
+            self.need(e.op(f"icmp eq ptr {cls}, {x.symbol}"))
+            return [f"ptr {obj}"]
+        assert isinstance(x, Arr)
         self.need(e.op(f"icmp eq ptr {cls}, @autograph_type_ndarray"))
         descr = self.field(obj, abi.DESCR_AT, "ptr")
         self.need(e.op(f"icmp eq ptr {descr}, {self.symbol(f'autograph_descr_{x.dtype.num}')}"))
@@ -354,54 +362,13 @@ class _Entry:
             return TRUE if int(total) > LARGE else FALSE
         return e.op(f"icmp ugt i64 {total}, {LARGE}")
 
-    def pass_over(self, large: str) -> None:
-        """Leave a call to the plan where copying what it writes took far longer than what it does; from time
-        to time, ever more rarely, it is tried again."""
-        if large == FALSE:
-            return
-        e = self.e
-        asked, leave, on = e.block("asked"), e.block("leave"), e.block("on")
-        e.branch(large, asked, on)
-        e.start(asked)
-        left = e.effect("load i64, ptr @skip")
-        e.branch(e.effect(f"icmp sgt i64 {left}, 0"), leave, on)
-        e.start(leave)
-        e.line(f"store i64 {e.effect(f'sub i64 {left}, 1')}, ptr @skip")
-        self.call_plan("autograph_on_bail")
-        e.start(on)
-
-    def clock(self, large: str) -> str:
-        """What time it is, in ticks of the processor."""
-        if large == FALSE:
-            return "0"
-        self.e.declare("declare i64 @llvm.readcyclecounter()")
-        return self.e.effect("call i64 @llvm.readcyclecounter()")
-
-    def judge(self, large: str, begin: str, middle: str) -> None:
-        """Remember how long copying took beside the rest.  Once or twice may be chance: the system may have
-        let others run meanwhile."""
-        if large == FALSE:
-            return
-        e = self.e
-        end = self.clock(large)
-        copying, rest = e.effect(f"sub i64 {middle}, {begin}"), e.effect(f"sub i64 {end}, {middle}")
-        lost = e.effect(f"icmp ugt i64 {copying}, {e.effect(f'mul i64 {rest}, {self.kernel.gain - 1}')}")
-        lost = e.both(large, lost)
-        losses = e.select(lost, "i64", e.effect(f"add i64 {e.effect('load i64, ptr @losses')}, 1"), "0")
-        e.line(f"store i64 {losses}, ptr @losses")
-        lost = e.op(f"icmp ugt i64 {losses}, {CHANCE}")
-        before = e.effect("load i64, ptr @backoff")
-        doubled = e.effect(f"shl i64 {before}, 1")
-        more = e.effect(f"call i64 @llvm.umin.i64(i64 {doubled}, i64 {1 << 20})")
-        e.declare("declare i64 @llvm.umin.i64(i64, i64)")
-        e.line(f"store i64 {e.select(lost, 'i64', more, '64')}, ptr @backoff")
-        e.line(f"store i64 {e.select(lost, 'i64', before, '0')}, ptr @skip")
-
     def release(self, saved: list[tuple[str, str]], owned: str) -> None:
         """Give up the copies and the arrays that the kernel made."""
         e = self.e
         for _, copy in saved:
             e.line(f"call void @Py_DecRef(ptr {copy})")
+        if self.back:
+            e.line(f"call void @Py_DecRef(ptr {self.back})")
         if self.kernel.owned > FEW:
             e.line(f"call void @release(ptr {owned}, i64 {self.kernel.owned})")
             return
@@ -603,6 +570,7 @@ def symbols(kernel: Kernel) -> dict[str, int]:
     objects = {name: id(value) for name, value in kernel.objects.items()}
     makes = any(f"@autograph_PyArray_{how}" in kernel.text for how in ("Empty", "Zeros"))
     makes = makes or any(_many(kernel.params[k]) for k in kernel.written)
+    objects |= streams.symbols() if kernel.streams else {}
     return abi.symbols() | (recycled.symbols() if makes else {}) | kernel.addresses | objects
 
 

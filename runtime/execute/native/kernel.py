@@ -19,7 +19,8 @@ class Kernel:
     watch: whether flags matter; outside: also those of the x87 unit, and what C functions may have cleared
     is in `%raised`.  objects: Python objects by symbol.  addresses: of other places outside, by symbol.
     wraps: whether code that notes where integers wrap would be other code.
-    gain: about how many times faster it is than the plan.
+    gain: about how many times faster it is than the plan.  streams: the random streams that it draws from:
+    names of arguments, or symbols.
     """
 
     text: str
@@ -35,3 +36,4 @@ class Kernel:
     objects: dict[str, object]
     addresses: dict[str, int]
     gain: int
+    streams: tuple[str, ...]

@@ -109,7 +109,9 @@ class _Lowering:
         """Lower the whole graph."""
         if self.graph.diverges or len(self.graph.results) != 1:
             raise Unlowered("a graph that never returns, or returns several values")
-        params = tuple(parameter(self.e, k, v.type, self.in_order) for k, v in enumerate(self.graph.params))
+        params = tuple(
+            parameter(self.state, k, v.type, self.in_order) for k, v in enumerate(self.graph.params)
+        )
         results = self.region(self.graph, params)
         if results is None:
             raise Unlowered("a graph that always raises")
@@ -134,9 +136,11 @@ class _Lowering:
         s = self.state
         e = self.e
         written = frozenset(s.written)
+        faster = gain(self.graph) if not s.streams else min(gain(self.graph), callbacks.GAIN)
         return Kernel(
             text, tuple(e.declarations), params, shape, written, s.owned, e.watch, e.outside, e.bails > 0,
-            e.wrapping > 0 and not e.noting, s.objects, s.addresses, gain(self.graph),
+            e.wrapping > 0 and not e.noting, s.objects, s.addresses, faster,
+            tuple(sorted(s.streams)),
         )  # fmt: skip
 
     # ------------------------------------------------------------------ regions and nodes
@@ -264,22 +268,10 @@ class _Lowering:
         return [made] if node.outputs else []
 
     def plain(self, node: Node, args: list[Val]) -> Val:
-        """The result of a node without regions: in a loop by a call of NumPy's function, where nothing else
-        does it."""
-        e, state = self.e, self.state
-        if not state.depth or not callbacks.callable_here(node):
-            return plain_nodes.value(state, node, args)
-        mark, owned, free = e.mark(), state.owned, list(state.free)
-        try:
-            return plain_nodes.value(state, node, args)
-        except Unlowered as reason:
-            e.rollback(mark)
-            state.owned, state.free = owned, free
-            try:
-                made = callbacks.called(state, node, args)
-            except Unlowered:
-                raise reason from None
-        self.touch()  # other threads may have run
+        """The result of a node without regions."""
+        made, outside = callbacks.plain(self.state, node, args, plain_nodes.value)
+        if outside:
+            self.touch()  # other threads may have run
         return made
 
     def quietly(self, node: Node, args: list[Val]) -> list[Val] | None:

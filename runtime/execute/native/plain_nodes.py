@@ -28,6 +28,7 @@ from runtime.execute.native.values import (
     LISTS,
     Arr,
     Cut,
+    Drawing,
     Lazy,
     Listing,
     Maybe,
@@ -35,6 +36,7 @@ from runtime.execute.native.values import (
     Num,
     Shown,
     Static,
+    Stream,
     Tup,
     Val,
     one,
@@ -189,6 +191,8 @@ def python_value(state: State, node: Node, args: list[Val]) -> Val:
         before = args[1]
         if len(args) == 2 and isinstance(before, Num) and before.const == len(args[0].items):
             return args[0]
+    if op == "py.getattr" and isinstance(args[0], Stream) and isinstance(args[1], Static):
+        return Drawing(args[0], str(args[1].value))
     if op == "py.getattr" and isinstance(args[1], Static):
         if isinstance(args[0], Arr) and args[1].value in BY_METHOD:
             return Method(args[0], str(args[1].value))

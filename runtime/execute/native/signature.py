@@ -7,18 +7,19 @@ and the number of the parameter.  Unlowered: it can't be handed over.
 from __future__ import annotations
 
 from runtime.execute.native.arrays import dense
-from runtime.execute.native.emit import Emitter
 from runtime.execute.native.kinds import Unlowered, numpy_scalar, payload, scalar_of_type
-from runtime.execute.native.values import Arr, Num, Val, joined, one
-from runtime.types import ArrayType, NumberType, Type
+from runtime.execute.native.state import State
+from runtime.execute.native.streams import fixed
+from runtime.execute.native.values import Arr, Num, Stream, Val, joined, one
+from runtime.types import ArrayType, NumberType, ObjectType, Type
 
 
-def parameter(e: Emitter, k: int, t: Type, in_order: bool) -> Val:
+def parameter(state: State, k: int, t: Type, in_order: bool) -> Val:
     """Parameter number `k`; what carries it becomes arguments of the function.
 
     in_order: whether an array is in C order; else its strides come in too.
     """
-    scalar = scalar_of_type(t)
+    e, scalar = state.e, scalar_of_type(t)
     if scalar is not None and scalar.kind == "c":
         raise Unlowered("a complex number as an argument")
     if scalar is not None:
@@ -30,6 +31,10 @@ def parameter(e: Emitter, k: int, t: Type, in_order: bool) -> Val:
         members = joined((first,), (second,))
         e.parameters += [f"{payload(members)} %p{k}", f"i1 %p{k}t"]
         return Num(members, f"%p{k}", f"%p{k}t")
+    if isinstance(t, ObjectType) and fixed(t.cls):
+        e.parameters.append(f"ptr %p{k}")
+        assert t.cls is not None
+        return Stream(t.cls, f"%p{k}", state.symbol(t.cls))
     if not isinstance(t, ArrayType) or t.shape is None or t.device != "cpu":
         raise Unlowered(f"an argument of type {t}")
     kind = numpy_scalar(t.dtype)

@@ -47,7 +47,7 @@ Form = Union[Scalar, Members, Held, Row]  # what is in a list; two kinds of numb
 class State:
     """e: the code.  depth: loops around.  written: parameters whose memory is written to.  owned: how many
     arrays the code may make.  free: arrays made before whose memory may be taken.  objects: Python objects
-    that the code refers to, by symbol.  addresses: other
+    that the code refers to, by symbol.  streams: the random streams that it draws from.  addresses: other
     places outside that it refers to.  forms: what lists hold, by what makes them, as far as earlier attempts
     found out.  asked: lists of arrays whose form was relied on.  held: sites whose arrays are in lists.
     often: mathematical functions that are written once.
@@ -61,6 +61,7 @@ class State:
     owned: int = 0
     free: list[Arr] = dataclasses.field(default_factory=list)
     objects: dict[str, object] = dataclasses.field(default_factory=dict)
+    streams: set[str] = dataclasses.field(default_factory=set)
     addresses: dict[str, int] = dataclasses.field(default_factory=dict)
     forms: dict[Hashable, Form] = dataclasses.field(default_factory=dict)
     asked: set[Hashable] = dataclasses.field(default_factory=set)

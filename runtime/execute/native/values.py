@@ -236,6 +236,23 @@ class Method:
 
 
 @dataclass(frozen=True)
+class Stream:
+    """A random stream that comes in, of exactly this class."""
+
+    cls: type
+    text: str
+    symbol: str = ""  # of the class
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A bound method of a random stream."""
+
+    of: Stream
+    name: str
+
+
+@dataclass(frozen=True)
 class Count:
     """The counter of `enumerate`: as long as anything."""
 
@@ -267,8 +284,8 @@ class Cut:
 
 
 Val = Union[
-    Num, Arr, Tup, Rng, Zip, Listed, Listing, ArrayList, Table, Mixed, Shown, Method, Count, Static, Cut,
-    Maybe, Lazy
+    Num, Arr, Tup, Rng, Zip, Listed, Listing, ArrayList, Table, Mixed, Shown, Method, Stream, Drawing, Count,
+    Static, Cut, Maybe, Lazy
 ]  # fmt: skip
 
 

@@ -1,0 +1,316 @@
+"""Native loops that draw random numbers: the same numbers, in the same order, whatever ends the loop."""
+
+import math
+import random
+import signal
+
+import numpy as np
+import pytest
+
+import autograph as ag
+
+N = 40
+
+
+def make(kind, seed=5):
+    if kind is random.Random:
+        return random.Random(seed)
+    return np.random.default_rng(seed) if kind is np.random.Generator else np.random.RandomState(seed)
+
+
+KINDS = [np.random.Generator, np.random.RandomState, random.Random]
+BOTH = KINDS[:2]
+
+
+class Sub(np.random.Generator):
+    def random(self, *args, **kwargs):
+        return 0.25
+
+
+def same(a, b):
+    assert type(a) is type(b), (a, b)
+    if isinstance(a, (tuple, list)):
+        assert len(a) == len(b)
+        for x, y in zip(a, b, strict=True):
+            same(x, y)
+    elif isinstance(a, np.ndarray):
+        assert a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+    else:
+        assert a == b or (a != a and b != b)
+
+
+def check(f, kinds, *args, calls=3, native=True):
+    """Compare calls on streams of these kinds, and what the streams give afterwards."""
+    g = ag.function(f)
+    for kind in kinds:
+        for seed in range(calls):
+            one, other = make(kind, seed), make(kind, seed)
+            outcomes = []
+            for run, stream in ((f, one), (g, other)):
+                given = [x.copy() if isinstance(x, np.ndarray) else x for x in args]
+                try:
+                    outcomes.append((run(stream, *given), given))
+                except Exception as error:
+                    outcomes.append(((type(error), str(error)), given))
+            same(*outcomes)
+            assert one.random() == other.random()
+        if native and ag.settings.executor != "numpy":
+            concrete = g.get_concrete_function(make(kind), *args)
+            assert concrete.native is not None and concrete.native.calls >= calls, concrete.not_native
+    return g
+
+
+def walk(rng, n):
+    x, out = 0.0, np.empty(n)
+    for i in range(n):
+        if rng.random() < 0.4:
+            x += rng.random()
+        else:
+            x -= 1.5
+        out[i] = x
+    return out, x
+
+
+def distributions(rng, n):
+    out = np.empty((n, 8))
+    for i in range(n):
+        out[i, 0] = rng.normal()
+        out[i, 1] = rng.normal(i, 0.5)
+        out[i, 2] = rng.uniform(-1.0, 3.0)
+        out[i, 3] = rng.exponential(2.0)
+        out[i, 4] = rng.standard_normal()
+        out[i, 5] = rng.poisson(3.0)
+        out[i, 6] = rng.gamma(2.0, scale=1.5)
+        out[i, 7] = rng.beta(1.0, 2.0) + rng.binomial(7, 0.3)
+    return out
+
+
+def whole(rng, n):
+    counts = np.zeros(6, dtype=np.int64)
+    for _ in range(n):
+        counts[rng.integers(6)] += 1
+        counts[rng.integers(1, 4, dtype=np.int32)] += 1
+    return counts
+
+
+def arrays(rng, x):
+    total = 0.0
+    for i in range(N):
+        u = rng.random(3)
+        v = rng.normal(size=(2, 2))
+        order = rng.permutation(x)
+        picked = rng.choice(x)
+        total += u[i % 3] + v[1, 0] + order[0] * picked
+    return total
+
+
+def until(rng, bound):
+    x, n = 0.0, 0
+    while abs(x) < bound and n < 500:
+        x += rng.standard_normal()
+        n += 1
+    return x, n
+
+
+def asked(rng, n):
+    k = 0
+    while rng.random() < 0.95 and k < n:
+        k += 1
+    return k
+
+
+def overflows(rng, n):
+    k = 1
+    for _ in range(n):
+        k *= 3
+        if rng.random() < 0.5:
+            k += 1
+    return k
+
+
+def raises(rng, n):
+    out = 0
+    for i in range(n):
+        out += rng.integers(0, n // 2 - i)
+    return out
+
+
+def out_of_bounds(rng, x):
+    for i in range(N):
+        x[i] += rng.random()
+    return x
+
+
+def warns(rng, x):
+    for i in range(N):
+        x[i % 4] = np.log(rng.random() - 0.5)
+    return x
+
+
+def domain(rng, x):
+    s = 0.0
+    for i in range(N):
+        x[i % 4] += rng.random()
+        s += math.log(rng.random() - 0.001 * i)
+    return s
+
+
+def raised_by_hand(rng, x):
+    for i in range(N):
+        x[i % 4] += rng.random()
+        if rng.random() > 0.97 or i > 30:
+            raise ValueError(f"at {i}")
+    return x
+
+
+def two(rng, n):
+    other, s = rng, 0.0
+    for _ in range(n):
+        s = s * 0.5 + rng.random() - other.random()
+    return s
+
+
+def shuffled(rng, x):
+    s = 0.0
+    for _ in range(N):
+        rng.shuffle(x)
+        s = s * 0.5 + x[0]
+    return s
+
+
+def globally(n):
+    x, k = 0.0, 0
+    for _ in range(n):
+        x += np.random.random() - np.random.normal()
+        if random.random() < 0.5:
+            k += np.random.randint(5)
+    return x, k
+
+
+def test_one_number_a_trip():
+    check(walk, BOTH, N)
+    check(walk, KINDS, N, native=False)
+
+
+@pytest.mark.parametrize("f", [distributions, until, asked, two], ids=lambda f: f.__name__)
+def test_draws_of_numbers(f):
+    check(f, BOTH, N)
+
+
+def test_whole_numbers():
+    check(whole, BOTH[:1], N)
+
+
+def test_arrays_are_drawn_too():
+    check(arrays, BOTH, np.arange(5.0))
+
+
+@pytest.mark.parametrize("f", [overflows, raises], ids=lambda f: f.__name__)
+def test_what_the_plan_does_again_draws_the_same(f):
+    check(f, BOTH[:1], 60, native=False)
+
+
+@pytest.mark.parametrize(
+    "f", [out_of_bounds, warns, domain, raised_by_hand, shuffled], ids=lambda f: f.__name__
+)
+def test_errors_and_warnings_midway(f):
+    with np.errstate(all="ignore"):
+        check(f, BOTH, np.ones(30), native=False)
+
+
+def test_a_warning_is_given_once_with_the_right_numbers():
+    g, x = ag.function(warns), np.ones(4)
+    for _ in range(3):
+        with pytest.warns(RuntimeWarning, match="invalid"):
+            g(make(np.random.Generator), x)
+    with pytest.warns(RuntimeWarning):
+        same(warns(make(np.random.Generator), x.copy()), x)
+
+
+def test_given_up_calls_do_not_draw_twice():
+    g = ag.function(overflows)
+    for n in (60, 60, 10, 60):
+        for seed in range(12):
+            one, other = make(np.random.Generator, seed), make(np.random.Generator, seed)
+            same(overflows(one, n), g(other, n))
+            assert one.random() == other.random()
+
+
+def test_streams_of_other_classes():
+    g = ag.function(walk)
+    subclass = lambda: Sub(np.random.PCG64(3))
+    for stream in (lambda: make(np.random.Generator), subclass, lambda: make(random.Random)):
+        for _ in range(3):
+            same(walk(stream(), N), g(stream(), N))
+
+
+@pytest.mark.parametrize("bits", ["PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"])
+def test_all_kinds_of_bits(bits):
+    def stream():
+        return np.random.Generator(getattr(np.random, bits)(7))
+
+    g = ag.function(distributions)
+    for _ in range(2):
+        one, other = stream(), stream()
+        same(distributions(one, N), g(other, N))
+        assert one.random() == other.random() and one.integers(9) == other.integers(9)
+    g = ag.function(overflows)
+    for _ in range(2):
+        one, other = stream(), stream()
+        same(overflows(one, 80), g(other, 80))
+        assert one.random() == other.random()
+
+
+def test_the_streams_of_the_modules():
+    g = ag.function(globally)
+    for seed in range(3):
+        np.random.seed(seed)
+        random.seed(seed)
+        want = globally(N), np.random.random(), random.random()
+        np.random.seed(seed)
+        random.seed(seed)
+        same(want, (g(N), np.random.random(), random.random()))
+
+
+def endless(rng, out, n):
+    for i in range(n):
+        out[i % 7] = rng.random()
+        out[7] += 1.0
+    return out
+
+
+def test_an_interrupt_leaves_what_was_done():
+    g, out, rng = ag.function(endless), np.zeros(8), make(np.random.Generator)
+    g(rng, out, 50)
+    out[:] = 0.0
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, stop)
+    state = rng.bit_generator.state
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            g(rng, out, 10**12)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    done = int(out[7])
+    again = np.random.default_rng(0)
+    again.bit_generator.state = state
+    again.random(done - 1)
+    assert done > 50 and again.random() in out[:7]
+    assert rng.random() in again.random(2)
+
+
+def short(rng, n):
+    s = 0.0
+    for _ in range(n):
+        for _ in range(3 + n % 2):
+            s += rng.random()
+    return s
+
+
+def test_short_loops_reached_often():
+    check(short, BOTH, 200, native=False)
