@@ -235,6 +235,36 @@ def as_array(state: State, x: ArrayList) -> Arr:
     return new
 
 
+def joined_rows(state: State, x: ArrayList) -> Arr:
+    """`np.concatenate(x)`; the same of an empty list, or of arrays that do not fit, is left to the plan."""
+    e, form = state.e, form_of(state, x)
+    if not form.in_order:
+        raise Unlowered("np.concatenate of a list of arrays that may not be in C order")
+    e.flush()
+    n = length(e, x)
+    e.bail_if(e.effect(f"icmp eq i64 {n}, 0"))
+    first = _array(state, _object(e, x, "0"), form)
+    cell = e.slot("i64")
+    e.line(f"store i64 0, ptr {cell}")
+    with trips(state, n) as k:
+        given = _array(state, _object(e, x, k), form)
+        for wanted, found in zip(first.dims[1:], given.dims[1:], strict=True):
+            if wanted != found:
+                e.bail_if(e.effect(f"icmp ne i64 {wanted}, {found}"))
+        before = e.effect(f"load i64, ptr {cell}")
+        e.line(f"store i64 {e.effect(f'add i64 {before}, {given.dims[0]}')}, ptr {cell}")
+    total = e.effect(f"load i64, ptr {cell}")
+    new = create(state, [total, *first.dims[1:]], form.dtype, False)
+    e.line(f"store i64 0, ptr {cell}")
+    with trips(state, n) as k:
+        given = _array(state, _object(e, x, k), form)
+        at = e.effect(f"load i64, ptr {cell}")
+        place = e.effect(f"getelementptr i8, ptr {new.data}, i64 {times(e, at, new.strides[0])}")
+        copy_all(e, Arr(form.dtype, place, given.dims, new.strides), given, True)
+        e.line(f"store i64 {e.effect(f'add i64 {at}, {given.dims[0]}')}, ptr {cell}")
+    return new
+
+
 def copy_all(e: Emitter, to: Arr, source: Arr, whole: bool) -> None:
     """All elements of an array; whole: both lie in C order."""
     if not whole:

@@ -7,6 +7,7 @@ it does after an error, which it raises again; only what is no `Exception` (Ctrl
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import types
 from collections.abc import Callable, Sequence
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.execute.native import abi
+from runtime.execute.native import abi, lists
 from runtime.execute.native.arrays import dense, memory
 from runtime.execute.native.elementwise import materialized
 from runtime.execute.native.emit import FLAGS, TRUE
@@ -23,10 +24,10 @@ from runtime.execute.native.ownership import slot
 from runtime.execute.native.shares import Serial
 from runtime.execute.native.state import State
 from runtime.execute.native.streams import is_stream
-from runtime.execute.native.values import Arr, Drawing, Lazy, Num, Static, Tup, Val, one
-from runtime.ir.graph import Const, Node, Operand
+from runtime.execute.native.values import LISTS, Arr, Drawing, Lazy, Num, Static, Tup, Val, one
+from runtime.ir.graph import Const, Node, Operand, Value
 from runtime.ops.table import OPS
-from runtime.types import WEAK_FLOAT, WEAK_INT, ArrayType, Type
+from runtime.types import WEAK_FLOAT, WEAK_INT, ArrayType, ObjectType, Type
 
 # They move elements, or make them of integers: nothing in them could give a floating point warning.
 MOVES = frozenset(
@@ -55,8 +56,13 @@ GAIN = 3  # times faster than the plan is a loop that draws a number in each tri
 OWN, WANTED = 0x4, abi.IN_ORDER | abi.WRITEABLE | 0x4  # flags of an array that owns its memory
 
 
-def callable_here(node: Node) -> bool:
-    """Whether the node can be left to a call."""
+def callable_here(state: State, node: Node, args: list[Val]) -> bool:
+    """Whether the node can be left to a call, and had better be: outside of loops the plan can do it, unless
+    it is done with a list that is only here."""
+    if not state.depth and not any(isinstance(x, LISTS) for x in args):
+        return False
+    if node.op in MOVES or node.op in HEAVY:
+        node = typed(state, node, args)
     made = node.outputs[0].type if len(node.outputs) == 1 else None
     return (
         (node.op in MOVES or node.op in HEAVY)
@@ -66,6 +72,30 @@ def callable_here(node: Node) -> bool:
         )
         and "out" not in node.keywords
     )
+
+
+def typed(state: State, node: Node, args: list[Val]) -> Node:
+    """The node with the type of what it gives, where the graph does not know it: that of lists, for example,
+    which may be empty for all it knows, is found by the arrays that are made of them."""
+    rule = OPS[node.op].rule
+    if len(node.outputs) != 1 or not isinstance(node.outputs[0].type, ObjectType) or rule is None:
+        return node
+    count = len(args) - len(node.keywords)
+    types = [_type(state, x, given) for x, given in zip(args, node.inputs, strict=True)]
+    made = rule(*types[:count], **dict(zip(node.keywords, types[count:], strict=True)))
+    return dataclasses.replace(node, outputs=(Value(made),))
+
+
+def _type(state: State, x: Val, given: Operand) -> Type:
+    """The type of a value."""
+    if isinstance(x, LISTS):
+        return lists.type_of(state, x)
+    if isinstance(x, Num) and len(x.members) == 1 and not isinstance(given, Const):
+        return x.scalar.type
+    if isinstance(x, (Arr, Lazy)):
+        dtype = x.dtype if isinstance(x, Arr) else x.kind.dtype
+        return ArrayType(dtype, tuple(int(n) if n.isdigit() else None for n in x.dims))
+    return given.type
 
 
 def _may_tell(run: Callable[..., Any], args: tuple[Any, ...]) -> bool:
@@ -108,9 +138,10 @@ def _by_position(node: Node) -> tuple[Callable[..., Any], list[int]]:
 
 def called(state: State, node: Node, args: list[Val]) -> Val:
     """The result of a call."""
-    e, t = state.e, node.outputs[0].type
+    e, t = state.e, typed(state, node, args).outputs[0].type
     if e.part is not None:
         raise Serial
+    args = [lists.as_array(state, x) if isinstance(x, LISTS) else x for x in args]
     writer = _Objects(state)
     run, places = _by_position(node)
     objects = [writer.of(args[k], node.inputs[k]) for k in places]
@@ -170,7 +201,7 @@ def plain(state: State, node: Node, args: list[Val], value: Callable[..., Val]) 
     if draws(node, args):
         return drawn(state, node, args), True
     e = state.e
-    if not state.depth or not callable_here(node):
+    if not callable_here(state, node, args):
         return value(state, node, args), False
     mark, owned, free = e.mark(), state.owned, list(state.free)
     try:

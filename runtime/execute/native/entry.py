@@ -9,32 +9,22 @@ Module variables: `@enabled` (0: every call goes to `@autograph_on_miss`), `@cal
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Callable
 
 import numpy as np
 
 from runtime.execute.native import abi, copying, merge, recycled, streams
-from runtime.execute.native.array_lists import COUNT_AT, ITEMS_AT
 from runtime.execute.native.arrays import plus, times
 from runtime.execute.native.emit import BARRIER, BRIEFLY, COLD, FALSE, FLAGS, TRUE, Block, Emitter
 from runtime.execute.native.kernel import Kernel
-from runtime.execute.native.kinds import Members, Scalar
+from runtime.execute.native.kinds import Scalar
+from runtime.execute.native.objects import Objects
 from runtime.execute.native.values import (
     Arr,
-    ArrayList,
-    Listing,
-    Lists,
-    Mixed,
     Num,
-    Static,
     Stream,
-    Table,
-    Tup,
     Val,
     one,
-    view,
     widen,
 )
 
@@ -201,7 +191,8 @@ class _Entry:
         else:
             e.branch(e.effect(f"icmp eq i32 {status}, 0"), fine, failed)
         e.start(fine)
-        result = self.build(kernel.result, iter(range(slots)), out)
+        made = Objects(e, kernel.objects, self.symbol, out)
+        result = made.build(kernel.result, iter(range(slots)))
         self.release(saved, owned)
         e.jump(done)
         e.start(failed)
@@ -426,136 +417,6 @@ class _Entry:
         e.branch(e.effect(f"icmp eq ptr {answer}, @autograph_True"), quiet, failed)
         e.start(quiet)
         e.jump(fine)
-
-    # ------------------------------------------------------------------ the result
-    def build(self, shape: Val, slots: object, out: str) -> str:
-        """A new reference to the result as an object."""
-        e = self.e
-        if isinstance(shape, Tup):
-            made = e.effect(f"call ptr @PyTuple_New(i64 {len(shape.items)})")
-            for k, item in enumerate(shape.items):
-                e.line(f"call i32 @PyTuple_SetItem(ptr {made}, i64 {k}, ptr {self.build(item, slots, out)})")
-            return made
-        if isinstance(shape, Static):
-            name = next(k for k, v in self.kernel.objects.items() if v is shape.value)
-            return self.reference(f"@{name}")
-        if isinstance(shape, (Listing, Table, Mixed)):
-            return self.build_list(*self.items(shape, slots, out))
-        at = e.op(f"getelementptr i64, ptr {out}, i64 {next(slots)}")  # type: ignore[call-overload]
-        if isinstance(shape, Arr):
-            return self.reference(e.effect(f"load ptr, ptr {at}"))
-        if isinstance(shape, ArrayList):
-            return self.reference(e.effect(f"load ptr, ptr {at}"))
-        assert isinstance(shape, Num)
-        if len(shape.members) == 1:
-            return self.box(shape.scalar, at)
-        tag_at = e.op(f"getelementptr i64, ptr {out}, i64 {next(slots)}")  # type: ignore[call-overload]
-        return self.box_either(shape.members, at, e.effect(f"load i8, ptr {tag_at}"))
-
-    def items(self, x: Lists, slots: object, out: str) -> tuple[str, Callable[[str], str]]:
-        """How many items a list has, and what makes an object of one."""
-        e = self.e
-        if isinstance(x, Table):
-            parts = [self.items(column, slots, out) for column in x.columns]
-
-            def row(k: str) -> str:
-                made = e.effect(f"call ptr @PyTuple_New(i64 {len(parts)})")
-                for at, (_, part) in enumerate(parts):
-                    e.line(f"call i32 @PyTuple_SetItem(ptr {made}, i64 {at}, ptr {part(k)})")
-                return made
-
-            return parts[0][0], row
-
-        if isinstance(x, Mixed):
-            (n, payload), (_, tag) = (self.places(part, slots, out) for part in (x.payloads, x.tags))
-            return n, lambda k: self.box_either(x.members, payload(k), e.effect(f"load i8, ptr {tag(k)}"))
-        if isinstance(x, Listing):
-            n, place = self.places(x, slots, out)
-            kind = x.kind
-            assert kind is not None
-            return n, lambda k: self.box(kind, place(k))
-        at = e.op(f"getelementptr i64, ptr {out}, i64 {next(slots)}")  # type: ignore[call-overload]
-        found = e.effect(f"load ptr, ptr {at}")
-        held = self.field(found, ITEMS_AT, "ptr")
-
-        def array(k: str) -> str:
-            place = e.effect(f"getelementptr ptr, ptr {held}, i64 {k}")
-            return self.reference(e.effect(f"load ptr, ptr {place}"))
-
-        return self.field(found, COUNT_AT, "i64"), array
-
-    def places(self, x: Listing, slots: object, out: str) -> tuple[str, Callable[[str], str]]:
-        """How many numbers a list has, and where each of them is."""
-        e = self.e
-
-        def stored(llvm: str) -> str:
-            at = e.op(f"getelementptr i64, ptr {out}, i64 {next(slots)}")  # type: ignore[call-overload]
-            return e.effect(f"load {llvm}, ptr {at}")
-
-        n, data, kind = stored("i64"), stored("ptr"), x.kind
-        assert kind is not None
-        size = kind.dtype.itemsize
-        return n, lambda k: e.effect(f"getelementptr i8, ptr {data}, i64 {e.effect(f'mul i64 {k}, {size}')}")
-
-    def build_list(self, n: str, item: Callable[[str], str]) -> str:
-        """A Python list of so many items."""
-        e = self.e
-        made = e.effect(f"call ptr @PyList_New(i64 {n})")
-        before, head, body, out = e.here, e.block("items"), e.block("item"), e.block("listed")
-        e.jump(head)
-        e.start(head)
-        k = e.phi(head, "i64")
-        k.ways.append(("0", before.label))
-        e.branch(e.effect(f"icmp ult i64 {k.name}, {n}"), body, out)
-        e.start(body)
-        e.line(f"call i32 @PyList_SetItem(ptr {made}, i64 {k.name}, ptr {item(k.name)})")
-        k.ways.append((e.effect(f"add nuw nsw i64 {k.name}, 1"), e.here.label))
-        e.jump(head)
-        e.start(out)
-        return made
-
-    def reference(self, obj: str) -> str:
-        """A new reference."""
-        self.e.line(f"call void @Py_IncRef(ptr {obj})")
-        return obj
-
-    def box(self, kind: Scalar, at: str) -> str:
-        """The number at an address as an object."""
-        e = self.e
-        if not kind.weak:
-            descr = self.symbol(f"autograph_descr_{kind.dtype.num}")
-            return e.effect(f"call ptr @autograph_PyArray_Scalar(ptr {at}, ptr {descr}, ptr null)")
-        if kind.kind == "b":
-            yes = e.effect(f"icmp ne i8 {e.effect(f'load i8, ptr {at}')}, 0")
-            return self.reference(e.select(yes, "ptr", "@autograph_True", "@autograph_False"))
-        if kind.kind == "i":
-            return e.effect(f"call ptr @PyLong_FromLongLong(i64 {e.effect(f'load i64, ptr {at}')})")
-        return e.effect(f"call ptr @PyFloat_FromDouble(double {e.effect(f'load double, ptr {at}')})")
-
-    def box_either(self, members: Members, at: str, tag: str) -> str:
-        """A number of one of two kinds as an object."""
-        e = self.e
-        both = Num(members, "", "")
-        held = both.llvm
-        blocks, out = [e.block("first"), e.block("second")], e.block("boxed")
-        phi = e.phi(out, "ptr")
-        e.branch(e.effect(f"icmp ne i8 {tag}, 0"), *blocks)
-        for block, kind in zip(blocks, members, strict=True):
-            e.start(block)
-            with e.scope():
-                text = e.effect(f"load {'i8' if held == 'i1' else held}, ptr {at}")
-                if held == "i1":
-                    text = e.op(f"icmp ne i8 {text}, 0")
-                found = view(e, dataclasses.replace(both, text=text), kind)
-                cell = e.slot("i64")
-                if found.llvm == "i1":
-                    e.line(f"store i8 {e.op(f'zext i1 {found.text} to i8')}, ptr {cell}")
-                else:
-                    e.line(f"store {found.llvm} {found.text}, ptr {cell}")
-                phi.ways.append((self.box(kind, cell), e.here.label))
-                e.jump(out)
-        e.start(out)
-        return phi.name
 
 
 def _many(x: Val) -> bool:

@@ -13,8 +13,9 @@ from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.walk import all_values, uses, walk_nodes
 from runtime.types import ArrayType, NumberType, ObjectType, TupleType, Type, WeakType
 
-_TAME = (range, enumerate, zip, slice)
-_ITERATORS = (enumerate, zip)
+_TAME = (range, enumerate, zip, slice, reversed)
+_ITERATORS = (enumerate, zip, reversed)
+_EXHAUSTING = (list, sum)  # they take all items
 FEW = 4
 
 
@@ -140,7 +141,8 @@ def _takes(place: tuple[Node | None, int]) -> bool:
     node, index = place
     if node is None or not (index == 0 if node.op == "for" else node.op == "py.call"):
         return False
-    return node.op == "for" or any(map(_iterator, node.outputs))
+    whole = node.op == "py.call" and getattr(node.inputs[0], "value", None) in _EXHAUSTING
+    return node.op == "for" or whole or any(map(_iterator, node.outputs))
 
 
 def _on_items(node: Node) -> bool:

@@ -14,9 +14,10 @@ from runtime.execute.native import lists
 from runtime.execute.native.arrays import item_at
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.kinds import PYTHON_COMPLEX, PYTHON_INT, Unlowered
+from runtime.execute.native.ranges import SIZE
 from runtime.execute.native.scalars import binary, to_python
 from runtime.execute.native.state import State
-from runtime.execute.native.values import LISTS, Arr, Count, Listed, Num, Rng, Tup, Val, Zip, one
+from runtime.execute.native.values import LISTS, Arr, Backwards, Count, Listed, Num, Rng, Tup, Val, Zip, one
 
 
 @dataclass
@@ -65,6 +66,8 @@ def _moves(source: Val) -> bool:
 
 def count(e: Emitter, source: Val) -> str:
     """How many items there are."""
+    if isinstance(source, Backwards):
+        return source.count
     if isinstance(source, Rng):
         return range_count(e, source)
     if isinstance(source, Arr) and source.dims:
@@ -128,6 +131,11 @@ def item(state: State, source: Val, k: Num) -> Val:
         return python_number(e, found)
     if isinstance(source, LISTS):
         return lists.item(state, source, k.text)
+    if isinstance(source, Backwards):
+        at = e.op(f"sub i64 {e.op(f'sub i64 {source.count}, 1')}, {k.text}")
+        if not isinstance(source.of, Arr):  # it may have become shorter
+            e.bail_if(e.effect(f"icmp uge i64 {at}, {lists.length(e, source.of).text}"))
+        return item(state, source.of, one(PYTHON_INT, at, span=(0, SIZE)))
     if isinstance(source, Count):
         start = int(source.start) if source.start.isdigit() else None
         return binary(e, "add", one(PYTHON_INT, source.start, start), k)

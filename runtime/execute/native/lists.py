@@ -50,6 +50,7 @@ from runtime.execute.native.values import (
     widen,
 )
 from runtime.execute.native.values import joined as joined_kinds
+from runtime.types import ArrayType, Type
 
 _HOLDS = {"double": PYTHON_FLOAT, "i64": PYTHON_INT}  # what holds the payloads of numbers of two kinds
 FIRST = 16  # numbers that there is room for at first
@@ -233,6 +234,17 @@ def sliced(state: State, maker: Hashable, x: Lists, part: Cut) -> Lists:
     new = _like(state, maker, [x])
     with trips(state, count) as k:
         at = e.effect(f"add i64 {start}, {e.effect(f'mul i64 {k}, {step}')}")
+        append(state, new, item(state, x, at))
+    return new
+
+
+def backwards(state: State, maker: Hashable, x: Lists, count: str) -> Lists:
+    """`list(reversed(x))`, where it had so many items when `reversed` was called."""
+    e, new = state.e, _like(state, maker, [x])
+    e.flush()
+    e.bail_if(e.effect(f"icmp ugt i64 {count}, {length(e, x).text}"))
+    with trips(state, count) as k:
+        at = e.effect(f"sub i64 {e.effect(f'sub i64 {count}, 1')}, {k}")
         append(state, new, item(state, x, at))
     return new
 
@@ -424,6 +436,21 @@ def _place(state: State, x: Listing, at: str) -> str:
     e = state.e
     data = e.effect(f"load ptr, ptr {x.data}")
     return e.effect(f"getelementptr {memory(of_kind(state, x))}, ptr {data}, i64 {at}")
+
+
+def type_of(state: State, x: Lists) -> Type:
+    """The type of `np.array(x)`."""
+    if isinstance(x, ArrayList):
+        form = array_lists.form_of(state, x)
+        return ArrayType(form.dtype, (None, *(int(n) if n.isdigit() else None for n in form.dims)))
+    if isinstance(x, Listing):
+        return ArrayType(of_kind(state, x).dtype, (None,))
+    if isinstance(x, Mixed):
+        return ArrayType(of_kind(state, x.payloads).dtype, (None,))
+    dtypes = [of_kind(state, column).dtype for column in x.columns if isinstance(column, Listing)]
+    if len(dtypes) != len(x.columns):
+        raise Unlowered("an array of a list of tuples of other things than numbers")
+    return ArrayType(np.result_type(*dtypes), (None, len(dtypes)))
 
 
 def as_array(state: State, x: Lists) -> Arr:

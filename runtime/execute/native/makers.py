@@ -63,8 +63,11 @@ def _display(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     source, dtype = given["object"], given.get("dtype")
     if is_array(source) and dtype is None:
         return np_copy(state, [source], {}) if isinstance(source, Arr) else materialized(state, source)
-    if isinstance(source, LISTS) and dtype is None:
-        return lists.as_array(state, source)
+    if isinstance(source, LISTS):
+        made = lists.as_array(state, source)
+        if wanted_dtype(dtype, made.dtype) != made.dtype:
+            raise Unlowered("np.array of a list as another dtype")
+        return made
     if not isinstance(source, Tup) or not source.items:
         raise Unlowered("np.array of this")
     if any(map(is_array, source.items)):
@@ -142,7 +145,7 @@ def _as_array(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
 def _stack(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     if len(args) != 1 or keywords or not isinstance(args[0], Tup):
         raise Unlowered("np.stack with options")
-    if not all(map(is_array, args[0].items)):
+    if not args[0].items or not all(map(is_array, args[0].items)):
         raise Unlowered("np.stack of other things than arrays")
     for x in args[0].items:
         new_in_order(as_lazy(state.e, x))

@@ -14,7 +14,7 @@ import numpy as np
 
 from runtime.boxes import UnboundMarker
 from runtime.dataclass import dataclass
-from runtime.execute.native import elementwise, gathers, lists, reductions
+from runtime.execute.native import elementwise, gathers, iterables, list_calls, lists, reductions
 from runtime.execute.native.arrays import get_item as item_of
 from runtime.execute.native.arrays import located
 from runtime.execute.native.arrays import set_item as put_item
@@ -27,6 +27,7 @@ from runtime.execute.native.state import State
 from runtime.execute.native.values import (
     LISTS,
     Arr,
+    Backwards,
     Cut,
     Drawing,
     Lazy,
@@ -78,6 +79,11 @@ def value(state: State, node: Node, args: list[Val]) -> Val:
     if op in IN_PLACE and isinstance(args[0], Arr):
         return elementwise.in_place(state, IN_PLACE[op], args[0], beside(args[0], args[1])[1])
     op = IN_PLACE.get(op, op)
+    if op.startswith("np.") and op != "np.array" and any(isinstance(x, LISTS) for x in args):
+        found = list_calls.with_arrays(state, op, args[:count], keywords)
+        if not isinstance(found, list):
+            return found
+        args = [*found, *keywords.values()]
     if op in HANDLERS:
         return HANDLERS[op](state, args[:count], keywords)
     if node.op == "mul" and any(isinstance(x, LISTS) for x in args):
@@ -148,6 +154,7 @@ def method_of_array(
 
 def function(state: State, node: Node, op: str, args: list[Val], keywords: dict[str, Val]) -> Val:
     """The result of a function of NumPy's or of a call."""
+    e = state.e
     if is_elementwise(node) and any(map(elementwise.is_array, args)):
         if op == "nd.astype":
             return reductions.cast(state, args, keywords)
@@ -164,6 +171,15 @@ def function(state: State, node: Node, op: str, args: list[Val], keywords: dict[
     if op == "py.call" and isinstance(args[0], Method) and not keywords and not node.attr("starred"):
         made = lists.called(state, node.outputs[0], args[0], args[1:])
         return Static(None) if made is None else made
+    if op == "py.call" and isinstance(args[0], Static) and len(args) == 2 and not node.attr("starred"):
+        if args[0].value is sum:
+            return list_calls.total(state, args[1])
+        if args[0].value is reversed and isinstance(args[1], (*LISTS, Arr)):
+            return Backwards(args[1], iterables.count(e, args[1]))
+        if args[0].value is list and isinstance(args[1], LISTS):
+            return lists.joined(state, node.outputs[0], [args[1]])
+        if args[0].value is list and isinstance(args[1], Backwards) and isinstance(args[1].of, LISTS):
+            return lists.backwards(state, node.outputs[0], args[1].of, args[1].count)
     if op == "py.call" and isinstance(args[0], Static) and not node.attr("starred"):
         ufunc = getattr(args[0].value, "__self__", None)
         if isinstance(ufunc, np.ufunc) and args[0].value == ufunc.at and not keywords:

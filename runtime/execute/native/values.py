@@ -159,6 +159,14 @@ class Zip:
 
 
 @dataclass(frozen=True)
+class Backwards:
+    """What `reversed` makes of a list or an array: as many items as there were then."""
+
+    of: Lists | Arr
+    count: str
+
+
+@dataclass(frozen=True)
 class Elements(Zip):
     """What `vectorize` goes over: no trip of the loop needs anything of another one."""
 
@@ -285,7 +293,7 @@ class Cut:
 
 Val = Union[
     Num, Arr, Tup, Rng, Zip, Listed, Listing, ArrayList, Table, Mixed, Shown, Method, Stream, Drawing, Count,
-    Static, Cut, Maybe, Lazy
+    Static, Cut, Maybe, Lazy, Backwards
 ]  # fmt: skip
 
 

@@ -270,6 +270,74 @@ def guessed_wrong_beside_writes(y, n):  # type: ignore[no-untyped-def]
     return total, held, z
 
 
+def joined(y, n):  # type: ignore[no-untyped-def]
+    ys = []
+    for k in range(n):
+        ys.append(y * k)
+    return np.stack(ys), np.vstack(ys), np.hstack(ys), np.concatenate(ys), np.column_stack(ys)
+
+
+def joined_along_rows(y, n):  # type: ignore[no-untyped-def]
+    ys = []
+    for k in range(n):
+        ys.append(np.ones((k + 1, 2)) * k)
+    return np.vstack(ys), np.concatenate(ys)
+
+
+def sum_of_arrays(y, n):  # type: ignore[no-untyped-def]
+    ys = []
+    for k in range(n):
+        ys.append(y * k)
+    return sum(ys), ys
+
+
+def sums(y, n):  # type: ignore[no-untyped-def]
+    a = []
+    b = []
+    c = []
+    for k in range(n):
+        a.append(k * 0.1 - 2.0)
+        b.append(k)
+        c.append(y[0] * 0.1 * k)
+    return sum(a), sum(b), sum(c), sum(y), float(sum(y * 3)), sum([y, y])
+
+
+def sum_of_bools(y, n):  # type: ignore[no-untyped-def]
+    ys = []
+    for k in range(n):
+        ys.append(y > k)
+    return sum(ys)
+
+
+def functions_of_a_list(y, n):  # type: ignore[no-untyped-def]
+    fs = []
+    for k in range(n):
+        fs.append((k * 7919) % 13 * 0.5)
+    return np.argsort(fs), np.mean(fs), np.max(fs), np.array(fs, dtype=float)
+
+
+def methods_of_the_array(y, n):  # type: ignore[no-untyped-def]
+    ys = []
+    for k in range(n):
+        ys.append(y * k)
+    a = np.array(ys)
+    return a.mean(axis=0), a.sum(), a.T.copy(), a.shape, a[:, 0].copy(), a.max(0)
+
+
+def gone_through_backwards(y, n):  # type: ignore[no-untyped-def]
+    ys = []
+    for k in range(n):
+        ys.append(y * k)
+    t = 0.0
+    for v in reversed(ys):
+        t = t * 0.5 + v[0]
+    for i, v in enumerate(ys):
+        t += i * v[1]
+    for a, b in zip(ys, ys[1:]):
+        t += a[0] * b[1]
+    return t, list(reversed(ys)), list(ys)
+
+
 CASES: list[tuple[Callable[..., Any], bool]] = [
     (recorded, True), (given_back, True), (from_nothing, True), (array_of_nothing, True), (one_array, True),
     (argument, True), (items, True), (popped, True), (popped_too_often, True), (out_of_range, True),
@@ -277,6 +345,9 @@ CASES: list[tuple[Callable[..., Any], bool]] = [
     (put_together, True), (lists_in_loops, True), (put_in_later, True), (sizes, True),
     (sizes_that_differ, True), (kept_while_replaced, True), (views, False), (floats, True),
     (ints_and_floats, True), (times, True), (solver, True), (guessed_wrong_beside_writes, True),
+    (joined, True), (joined_along_rows, True), (sum_of_arrays, True), (sums, True),
+    (sum_of_bools, True),
+    (functions_of_a_list, True), (methods_of_the_array, True), (gone_through_backwards, True),
 ]  # fmt: skip
 
 
