@@ -18,6 +18,7 @@ from runtime.ir.calls import expanded
 from runtime.ir.effects import effect_of
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.opdef import PURE
+from runtime.ir.verify import includes
 from runtime.ir.walk import clone
 from runtime.ops.operators import IN_PLACE
 from runtime.ops.table import OPS
@@ -108,6 +109,8 @@ class _Again(Hooks):
             raise Untraceable("a call with items whose number is not known", span=node.span)
         if not self.better(node, inputs):
             return self.as_it_was(node, inputs)
+        if node.op == "py.expect" and self.expected(node, inputs[0]):
+            return [inputs[0]]
         if node.op == "cond":
             return self.cond(node, inputs)
         if node.op == "for":
@@ -130,6 +133,11 @@ class _Again(Hooks):
         path = Path((space,), (), "global ") / ("global", name)
         self.tracing.guard(path, StaticType(found), path.text)
         return found if is_static(found) else self.tracing.constant(found)
+
+    def expected(self, node: Node, x: Any) -> bool:
+        """Whether a value is known to be of the type that a node asks for."""
+        wanted = node.inputs[1]
+        return isinstance(wanted, Const) and includes(wanted.value, self.tracing.type_of(x))
 
     def better(self, node: Node, inputs: list[Any]) -> bool:
         """Whether more is known of an operand than there was, or may be of the contents of a list."""

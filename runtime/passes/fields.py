@@ -16,7 +16,7 @@ from runtime.ir.opdef import OpDef
 from runtime.ir.walk import map_graphs
 from runtime.passes.rewrite import accepts, exchanged, put, users
 from runtime.passes.unread import kept, makes
-from runtime.types import Type, join, static_or_weak
+from runtime.types import OBJECT, Type, join, static_or_weak
 
 _WRITES = {"py.getattr": "py.setattr", "getitem": "setitem"}
 _MAKERS = {"py.call": "py.getattr", "py.dict": "getitem", "py.list": "getitem"}
@@ -246,6 +246,16 @@ class Values:
                 elif inner.op == self.read_op and self.key(inner) == name:
                     found = join(found, inner.outputs[0].type)
         return found
+
+    def shown(self, name: Key, regions: _Inside) -> Type:
+        """The type that a field of an object that comes from outside has for tracing."""
+        found = [
+            self.shown(name, _inside(n, k)) if n.regions else n.outputs[0].type
+            for region, known in regions
+            for n, k in users(region, known)
+            if n.regions or (n.op == self.read_op and self.key(n) == name)
+        ]
+        return _joined(found) if found else OBJECT
 
     def touched(self, regions: _Inside, held: Fields | None = None) -> tuple[list[Key], list[Key]]:
         """The fields that regions read or write, and those that they write; all of them are held before."""

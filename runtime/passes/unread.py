@@ -99,7 +99,7 @@ def makes(node: Node) -> bool:
     target: Any = node.inputs[0].value
     if target is object.__new__:
         cls = node.inputs[1]
-        return isinstance(cls, Const) and isinstance(cls.value, type) and _ordinary(cls.value)
+        return isinstance(cls, Const) and isinstance(cls.value, type) and ordinary(cls.value)
     return any(target is cls for cls in _ITERATORS) and all(map(_sequence, node.inputs[1:]))
 
 
@@ -124,7 +124,7 @@ def _asks(node: Node, homes: Mapping[Value, Graph]) -> bool:
     return node.op == "py.call"
 
 
-def _ordinary(cls: type) -> bool:
+def ordinary(cls: type) -> bool:
     """Whether writing an attribute of an instance that is no descriptor only keeps the value."""
     own: Any = cls.__setattr__
     plain = own is object.__setattr__ and not hasattr(cls, "__del__")
@@ -165,7 +165,7 @@ def kept(node: Node) -> bool:
     if not isinstance(t, ObjectType) or t.cls is None or not isinstance(name, Const):
         return False
     found = inspect.getattr_static(t.cls, name.value, None)
-    return _ordinary(t.cls) and not hasattr(type(found), "__set__") and name.value != "__class__"
+    return ordinary(t.cls) and not hasattr(type(found), "__set__") and name.value != "__class__"
 
 
 def _without(graph: Graph, gone: Mapping[Value, Graph]) -> Graph:

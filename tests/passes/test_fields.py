@@ -256,10 +256,11 @@ KEPT = (
 
 def seen(f: Callable[..., Any], *args: Any) -> Any:
     """What a call gives or raises, as text: values, types, order of keys and attributes."""
+    args = copy.deepcopy(args)
     try:
-        return shown(f(*copy.deepcopy(args)))
+        return shown(f(*args)), shown(args)
     except Exception as problem:
-        return type(problem), str(problem)
+        return type(problem), str(problem), shown(args)
 
 
 def shown(x: Any) -> Any:
@@ -267,10 +268,10 @@ def shown(x: Any) -> Any:
         return type(x), [shown(y) for y in x]
     if isinstance(x, dict):
         return [(k, shown(v)) for k, v in x.items()]
-    if isinstance(x, Point):
-        return Point, shown(vars(x))
+    if type(x).__module__.startswith("tests."):
+        return type(x), shown(vars(x) if hasattr(x, "__dict__") else [getattr(x, k) for k in x.__slots__])
     if isinstance(x, np.ndarray):
-        return x.dtype, x.shape, x.tolist()
+        return x.dtype, x.shape, repr(x.tolist())
     return type(x), repr(x)
 
 
@@ -351,9 +352,11 @@ class Writer:
         for _ in range(self.random.randint(1, 3)):
             self.statement(depth, indent, names)
 
-    def text(self) -> str:
+    def text(self, given: bool = False) -> str:
+        """given: whether the object, the dict and the list are arguments."""
         start = self.random.choice(("0", "0.5", "a"))
-        self.lines = ["def f(n, a):", f"    p, d, q, seen = Point({start}), {{'a': 1, 'b': 2.5}}, [0, n], []"]
+        first = f"    p, d, q, seen = Point({start}), {{'a': 1, 'b': 2.5}}, [0, n], []"
+        self.lines = ["def f(n, a, p, d, q):", "    seen = []"] if given else ["def f(n, a):", first]
         for _ in range(4):
             self.statement(0, "    ", "n")
         end = self.random.choice(("p.x, p.y, d['a'], q[0]", "p, d, q, seen", "d, a"))
@@ -368,10 +371,10 @@ def test_random_programs(block: int, executor: str, tmp_path: pathlib.Path) -> N
             check_program(seed, tmp_path)
 
 
-def check_program(seed: int, folder: pathlib.Path) -> None:
+def check_program(seed: int, folder: pathlib.Path, given: bool = False) -> None:
     """One random program, plain and converted."""
-    text = Writer(seed).text()
-    name = f"fields_{seed}"
+    text = Writer(seed).text(given)
+    name = f"fields_{seed}_{given}"
     path = folder / f"{name}.py"
     path.write_text(f"from {__name__} import Point\n\n\n{text}")
     spec = importlib.util.spec_from_file_location(name, path)
@@ -383,8 +386,9 @@ def check_program(seed: int, folder: pathlib.Path) -> None:
         converted = ag.function(module.f)
         for n in (0, 3, np.int64(4)):
             for a in (np.arange(3.0), np.array([2, 1])):
-                wanted = seen(module.f, n, a)
-                got = seen(converted, n, a)
+                held = (Point(0.5, n), {"a": 1, "b": 2.5}, [0, n]) if given else ()
+                wanted = seen(module.f, n, a, *held)
+                got = seen(converted, n, a, *held)
                 assert got == wanted, f"seed {seed}, n = {n!r}, a = {a!r}\n{text}"
     finally:
         del sys.modules[name]

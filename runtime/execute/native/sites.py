@@ -17,6 +17,8 @@ import numpy as np
 from runtime.errors import AutographError
 from runtime.execute import traceback
 from runtime.execute.native.kinds import Unlowered, supported
+from runtime.execute.native.lifted import lifted
+from runtime.execute.native.opened import Holder, given_up, holder, may_hold, opened
 from runtime.ir.graph import Const, Graph, Node
 from runtime.mistakes import survived
 from runtime.passes.pipeline import optimise
@@ -25,6 +27,7 @@ from runtime.trace.record import BUILTINS, Guard
 from runtime.types import WEAK_OF, ArrayType, ObjectType, StaticType, Type
 
 KINDS = 6  # of inputs that get code of their own
+MANY = 1 << 40  # items, for a list that is not seen yet
 TRIES = 3  # times in vain, where there is no code yet: then the plan does it for good
 _MISSING = object()
 traceback.register_hidden(__file__)  # between a plan and that of a part
@@ -52,7 +55,9 @@ class Site:
         self.graph, self.node, self.plan = graph, node, plan
         self.compile, self.given_up = compile_graph, given_up
         self.open = tuple(k for k, p in enumerate(graph.params) if open_type(p.type))
+        self.reads_outside = bool(lifted(graph).begin.nodes)
         self.found: dict[Kind, Any] = {}
+        self.inner: dict[Kind, Site] = {}  # on the fields of objects
         self.made: list[str] = []
         self.reason, self.vain = "", 0
         self.run: Run = self.look
@@ -66,11 +71,17 @@ class Site:
         """What there is code for, and why there is none for other values; empty before one was seen."""
         span = self.node.span
         where = f"{os.path.basename(span.file)}:{span.line}" if span else "a loop"
-        known = " and ".join(self.made)
+        known = " and ".join(self.all_made)
         code = f"for {known}" if known else "for no types"
-        if not known and not self.reason:
+        if not known and not self.reason and not self.inner:
             return ""
-        return f"{where} has code {code} found at run time{f': {self.reason}' if self.reason else ''}"
+        reason = self.reason or next((one.reason for one in self.inner.values() if one.reason), "")
+        return f"{where} has code {code} found at run time{f': {reason}' if reason else ''}"
+
+    @property
+    def all_made(self) -> list[str]:
+        """The types that there is code for, those of fields of objects included."""
+        return [*self.made, *(made for one in self.inner.values() for made in one.all_made)]
 
     def look(self, *args: Any) -> Any:
         """Do the part, by the code for these kinds of inputs."""
@@ -80,7 +91,7 @@ class Site:
             found = self.added(kinds, args)
         if found is None:
             self.vain += 1
-            if self.vain >= TRIES and not self.made:
+            if self.vain >= TRIES and not self.all_made:
                 self.close()
             return self.plan()(*args)
         self.run = found
@@ -91,8 +102,11 @@ class Site:
         if len(self.found) >= KINDS:
             return None
         found = None
+        held = {k: one for k, one in zip(self.open, kinds, strict=True) if isinstance(one, Holder)}
         if None in kinds:
             self.reason = self.reason or "values of types that native code does not know"
+        elif held or self.reads_outside:
+            found = self.by_fields(kinds, held)
         else:
             found = self.tried(kinds, args)
         self.found[kinds] = found
@@ -119,6 +133,19 @@ class Site:
             return self.checked(native, checks) if checks else native
         return None
 
+    def by_fields(self, kinds: tuple[Kind, ...], held: dict[int, Holder]) -> Run | None:
+        """Code on what the objects among the inputs hold; None where the part does more with them."""
+        inside = opened(self.graph, held)
+        if inside is None:
+            self.reason = self.reason or "an object of which more is used than fields"
+            return None
+
+        def left() -> None:
+            self.found[kinds], self.run = None, self.look
+
+        part = self.inner[kinds] = Site(inside.graph, self.node, lambda: given_up, self.compile, left)
+        return inside.around(part, self.plan, self.look)
+
     def other(self, kinds: tuple[Kind, ...], args: Sequence[Any]) -> Run | None:
         """What does a part with inputs that the code for these kinds does not take, if they are of others."""
         return None if tuple([kind(args[k]) for k in self.open]) == kinds else self.look
@@ -127,8 +154,8 @@ class Site:
         """The code, after a look whether names still mean what it takes them for."""
 
         def run(*args: Any) -> Any:
-            for read, holder, name, value in checks:
-                if read(holder, name) is not value:
+            for read, owner, name, value in checks:
+                if read(owner, name) is not value:
                     return self.plan()(*args)
             return native(*args)
 
@@ -145,9 +172,17 @@ def promising(graph: Graph) -> bool:
     """Whether a part may become native, once types are known of which nothing is known yet."""
     if not any(open_type(p.type) for p in graph.params):
         return False
-    if not all(open_type(p.type) or not isinstance(p.type, ObjectType) for p in graph.params):
+    held = {
+        k: Holder(p.type.cls, MANY)
+        for k, p in enumerate(graph.params)
+        if isinstance(p.type, ObjectType) and p.type.cls is not None and may_hold(p.type.cls)
+    }
+    inside = opened(graph, held)
+    if inside is None or not all(
+        open_type(p.type) or not isinstance(p.type, ObjectType) for p in graph.params
+    ):
         return False
-    return all(map(_possible, _reached(graph)))
+    return all(map(_possible, _reached(inside.graph)))
 
 
 def numeric(graph: Graph) -> bool:
@@ -180,27 +215,28 @@ def _possible(node: Node) -> bool:
 
 
 _NEVER = frozenset(
-    "py.setattr py.delattr py.delitem py.dict py.set py.function py.check py.expect try with call".split()
+    "py.setattr py.delattr py.delitem py.dict py.set py.function py.check try with call".split()
 )
 _ARITHMETIC = frozenset("sub mul truediv pow neg abs isub imul itruediv ipow matmul".split())
 _CLASSES = frozenset({range, enumerate, zip, reversed, slice, bool, int, float, complex, list, tuple})
 
 
 def open_type(t: Type) -> bool:
-    """Whether nothing is known of values of a type."""
-    return t == ObjectType()
+    """Whether nothing is known of values of a type, or that they are objects that may be opened."""
+    return t == ObjectType() or (isinstance(t, ObjectType) and t.cls is not None and may_hold(t.cls))
 
 
 def kind(x: Any) -> Kind:
-    """What code is made for: the class of a value, and of an array what its elements and axes are; None for
-    what can't have any."""
+    """What code is made for: the class of a value, of an array what its elements and axes are, of an object
+    what holds its fields; None for what can't have any."""
     cls = type(x)
     if cls is np.ndarray:
         return (x.dtype.num, x.ndim) if supported(x.dtype) else None
     if cls is float or cls is int or cls is bool or cls is complex:
         return cls
-    scalar = issubclass(cls, np.generic) and cls.__module__ == "numpy" and supported(x.dtype)
-    return cls if scalar else None
+    if issubclass(cls, np.generic):
+        return cls if cls.__module__ == "numpy" and supported(x.dtype) else None
+    return holder(x)
 
 
 def shown_type(x: Any) -> Type:

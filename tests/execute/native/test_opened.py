@@ -1,0 +1,275 @@
+"""Loops over objects that are arguments work on what those hold, and nobody can tell."""
+
+from __future__ import annotations
+
+import copy
+import pathlib
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autograph as ag
+from runtime.config import settings
+from tests.passes.test_fields import check_program, seen, shown
+
+
+class Body:
+    mass = 2.0
+
+    def __init__(self) -> None:
+        self.x, self.v, self.steps = np.zeros(3), np.ones(3), 0
+        self.t = 0.0
+
+    def step(self, dt: float) -> None:
+        self.v = self.v - self.x * dt / self.mass
+        self.x = self.x + self.v * dt
+        self.t += dt
+        self.steps += 1
+
+
+class Slotted:
+    __slots__ = ("t", "x")
+
+    def __init__(self) -> None:
+        self.x, self.t = 1.5, 0.0
+
+
+class Asking:
+    def __init__(self) -> None:
+        self.x, self.t = 1.5, 0.0
+
+    def __getattr__(self, name: str) -> float:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return 4.0
+
+
+class Strict(Body):
+    @property
+    def t(self) -> float:
+        return self._t
+
+    @t.setter
+    def t(self, value: float) -> None:
+        self._t = min(value, 0.5)
+
+
+def steps(b: Any, n: int) -> Any:
+    for _ in range(n):
+        b.step(0.1)
+    return b.steps
+
+
+def times(b: Any, n: int) -> Any:
+    for i in range(n):
+        b.t = b.t + b.x * i
+    return b.t
+
+
+def heavier(b: Any, n: int) -> Any:
+    for i in range(n):
+        if i > 2:
+            b.mass = b.mass * 1.5
+        b.t += b.mass
+    return b.t
+
+
+def fails(b: Any, n: int) -> Any:
+    for i in range(n):
+        b.t = b.t + 1.0
+        b.x[i % 3] += 1.0
+        b.t = b.t / (3 - i)
+    return b.t
+
+
+def both(a: Any, b: Any, n: int) -> Any:
+    for _ in range(n):
+        a.t += 1.0
+        b.t = b.t * 2.0
+    return a.t, b.t
+
+
+def in_place(b: Any, y: Any, n: int) -> Any:
+    for i in range(n):
+        b.x[1:] += b.x[:-1] * 0.5
+        b.v += y
+        y[0] += i
+    return b.x, b.v is y
+
+
+def same_array(b: Any, n: int) -> Any:
+    for i in range(n):
+        if i == 1:
+            b.v = b.x
+        b.x += 1.0
+    return b.v is b.x
+
+
+def descent(p: Any, X: Any, y: Any, n: int) -> Any:
+    for _ in range(n):
+        e = X @ p["w"] + p["b"] - y
+        p["w"] = p["w"] - 0.1 * (X.T @ e) / len(y)
+        p["b"] = p["b"] - 0.1 * e.mean()
+    return p
+
+
+def pairs(q: Any, n: int) -> Any:
+    for i in range(n):
+        q[0], q[-1] = q[-1] + i, q[0]
+    return q
+
+
+def missing(p: Any, n: int) -> Any:
+    for _ in range(n):
+        p["w"] = p["w"] + p["z"]
+    return p
+
+
+def divided(b: Any, n: int) -> Any:
+    for i in range(n):
+        b.x = b.x / np.float64(i)
+        b.t += 1.0
+    return b.t
+
+
+def helped(b: Any, n: int) -> Any:
+    for i in range(n):
+        b.t = helper(b.t, i)
+    return b.t
+
+
+def helper(t: Any, i: int, by: float = 0.5) -> Any:
+    return t + i * by
+
+
+def outer(s: Any, n: int) -> Any:
+    for _ in range(n):
+        s.inner.t += s.scale
+        s.total = s.total + s.inner.t
+    return s.total
+
+
+class Outer:
+    def __init__(self) -> None:
+        self.inner, self.scale, self.total = Body(), 0.5, 0.0
+
+
+I = np.int64  # trips of a number that is not known while tracing
+X, Y = np.random.default_rng(0).normal(size=(6, 2)), np.arange(6.0)
+CASES: tuple[tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]], ...] = (
+    (steps, lambda: (Body(), I(7))),
+    (steps, lambda: (Strict(), I(7))),
+    (times, lambda: (Slotted(), I(7))),
+    (times, lambda: (Asking(), I(7))),
+    (times, lambda: (Body(), I(7))),
+    (times, lambda: (Body(), 4)),
+    (steps, lambda: (Body(), 3)),
+    (heavier, lambda: (Body(), I(7))),
+    (heavier, lambda: (Body(), I(2))),
+    (fails, lambda: (Body(), I(3))),
+    (fails, lambda: (Body(), I(7))),
+    (both, lambda: (Body(), Body(), I(5))),
+    (both, lambda: (b := Body(), b, I(5))),
+    (in_place, lambda: (Body(), np.arange(3.0), I(5))),
+    (in_place, lambda: ((b := Body()), b.v, I(5))),
+    (in_place, lambda: ((b := Body()), b.x, I(5))),
+    (same_array, lambda: (Body(), I(5))),
+    (same_array, lambda: (Body(), I(1))),
+    (descent, lambda: ({"b": 0.0, "w": np.zeros(2)}, X, Y, I(9))),
+    (descent, lambda: (OrderedDict(w=np.zeros(2), b=0.0), X, Y, I(9))),
+    (descent, lambda: ({"b": 0, "w": np.zeros(2)}, X, Y, I(0))),
+    (descent, lambda: ({"b": np.float32(1), "w": np.zeros(2, "f4")}, X, Y, I(3))),
+    (pairs, lambda: ([1.5, 2.0], I(6))),
+    (pairs, lambda: ([1], I(6))),
+    (pairs, lambda: ([1, "a", 2], I(6))),
+    (missing, lambda: ({"w": 1.0}, I(4))),
+    (missing, lambda: ({"w": 1.0}, I(0))),
+    (missing, lambda: ({"w": 1.0, "z": 2**40}, I(4))),
+    (divided, lambda: (Body(), I(4))),
+    (helped, lambda: (Body(), I(4))),
+    (outer, lambda: (Outer(), I(4))),
+)
+
+
+def warned(f: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = seen(f, *args)
+    return result, [(w.category, str(w.message), w.lineno) for w in caught]
+
+
+@pytest.mark.parametrize("k", range(len(CASES)), ids=lambda k: f"{CASES[k][0].__name__}-{k}")
+def test_nobody_can_tell(k: int) -> None:
+    f, make = CASES[k]
+    converted = ag.function(f)
+    for _ in range(4):
+        args = make()
+        assert warned(converted, args) == warned(f, args)
+
+
+def test_one_function_takes_objects_of_all_kinds_in_turns() -> None:
+    converted = ag.function(times)
+    for _ in range(3):
+        for make in (Body, Slotted, Asking, Strict):
+            b = make()
+            assert seen(converted, b, I(6)) == seen(times, b, I(6))
+
+
+def test_fields_may_change_their_types_between_calls() -> None:
+    converted = ag.function(times)
+    for x in (1.5, 2, np.float32(2), np.arange(3.0), "a", None, 1 + 2j, np.arange(4)[::2], 2**70):
+        b = Body()
+        b.x = x  # type: ignore[assignment]
+        assert seen(converted, b, I(6)) == seen(times, b, I(6))
+    del b.t
+    assert seen(converted, b, I(6)) == seen(times, b, I(6))
+    assert seen(converted, b, I(0)) == seen(times, b, I(0))
+
+
+def test_methods_helpers_and_classes_may_change_between_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    stepping, helping = ag.function(steps), ag.function(helped)
+
+    def check() -> None:
+        for converted, plain in ((stepping, steps), (helping, helped)):
+            assert seen(converted, Body(), I(5)) == seen(plain, Body(), I(5))
+
+    check()
+    monkeypatch.setattr(Body, "step", lambda self, dt: setattr(self, "t", self.t - dt))
+    check()
+    monkeypatch.undo()
+    check()
+    monkeypatch.setattr("tests.execute.native.test_opened.helper", lambda t, i: t - i)
+    check()
+    monkeypatch.undo()
+    monkeypatch.setattr(helper, "__defaults__", (2.0,))
+    check()
+    monkeypatch.undo()
+    monkeypatch.setattr(Body, "t", property(lambda self: 3.0, lambda self, value: None), raising=False)
+    body = Body()
+    assert seen(helping, body, I(5)) == seen(helped, body, I(5))
+
+
+@pytest.mark.parametrize(("f", "make"), [(steps, lambda: (Body(), I(50))), (descent, CASES[18][1])])
+def test_such_loops_are_native(f: Callable[..., Any], make: Callable[[], tuple[Any, ...]]) -> None:
+    with settings.override(executor="auto", compile="now"):
+        converted = ag.function(f)
+        for _ in range(3):
+            args = make()
+            plain = copy.deepcopy(args)
+            assert shown(converted(*args)) == shown(f(*plain))
+            assert shown(vars(args[0]) if f is steps else args) == shown(
+                vars(plain[0]) if f is steps else plain
+            )
+        concrete = converted.traces[-1].concrete
+        assert concrete is not None and concrete.executor == "native", str(ag.explain(converted))
+        assert concrete.native is not None and concrete.native.calls == 3 and not concrete.native.bails
+
+
+@pytest.mark.parametrize("block", range(3))
+def test_random_programs_on_objects_that_are_given(block: int, tmp_path: pathlib.Path) -> None:
+    for seed in range(block * 8, block * 8 + 8):
+        check_program(seed, tmp_path, given=True)
