@@ -156,7 +156,8 @@ def explain(f: Callable[..., Any]) -> Explanation:
     latest = getattr(f, "latest", None) if runs_on_trace_values(f) else None  # of a derivative
     inside = inside if latest is None else latest
     if isinstance(inside, PolymorphicFunction):
-        return explanation(inside, _function_in(f, "explain"))
+        otherwise = "as plain Python" if latest is None else "on the tape"
+        return explanation(inside, _function_in(f, "explain"), otherwise)
     return explanation_of_conversion(_function_in(f, "explain"))
 
 

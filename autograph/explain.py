@@ -69,8 +69,9 @@ class TraceExplanation:
     """One trace, or one signature that is left to Python.
 
     signature, reason, seconds: what it serves, why it was made, what that took.
-    plain: why Python runs it, or None.  parameters: (name, type) of each.  guards: what it relies on.
-    notes: what became less precise or was left to Python.  inlined: functions that were traced into.
+    plain: why Python runs it, or None; otherwise: how it runs then.  parameters: (name, type) of each.
+    guards: what it relies on.  notes: what became less precise or was left to Python.
+    inlined: functions that were traced into.
     passes: what the graph passes did, one text for each that did anything.  executor: what runs its calls at
     present, and why not native code.
     """
@@ -86,11 +87,12 @@ class TraceExplanation:
     statements: tuple[Statement, ...]
     passes: tuple[str, ...] = ()
     executor: str = ""
+    otherwise: str = "as plain Python"
 
     def __str__(self) -> str:
         lines = [self.signature, f"  traced in {self.seconds * 1e3:.1f} ms: {self.reason}"]
         if self.plain is not None:
-            lines.append(f"  runs as plain Python: {self.plain}")
+            lines.append(f"  runs {self.otherwise}: {self.plain}")
         if self.executor:
             lines.append(f"  runs {self.executor}")
         lines += [f"  relies on {guard}" for guard in self.guards]
@@ -131,15 +133,23 @@ class Explanation:
     __repr__ = __str__
 
 
-def explanation(function: PolymorphicFunction[..., object], python: types.FunctionType) -> Explanation:
-    """What became of a polymorphic function.  python: the function that the user wrote."""
+def explanation(
+    function: PolymorphicFunction[..., object],
+    python: types.FunctionType,
+    otherwise: str = "as plain Python",
+) -> Explanation:
+    """What became of a polymorphic function.
+
+    python: the function that the user wrote.  otherwise: how calls run for which there is no trace.
+    """
     name = getattr(python, "__qualname__", repr(python))
     code = python.__code__
     if not function.traces:
         told = explanation_of_conversion(python)
         return dataclasses.replace(told, summary=f"{name!r} was not called yet")
     found = _Statements(python)
-    traces = tuple(_trace(record, found) for record in function.traces)
+    made = (_trace(record, found) for record in function.traces)
+    traces = tuple(dataclasses.replace(trace, otherwise=otherwise) for trace in made)
     return Explanation(name, code.co_filename, code.co_firstlineno, function.remainder, traces)
 
 
@@ -344,8 +354,8 @@ def _flat(body: Sequence[ast.AST]) -> Iterator[tuple[ast.AST, int, int]]:
         inner = [
             s
             for field in ("body", "handlers", "orelse", "finalbody", "cases")
-            for s in getattr(stmt, field, ()) or ()
-            if isinstance(getattr(stmt, field), list)
+            if isinstance(part := getattr(stmt, field, None), list)  # the one of a lambda may have others
+            for s in part
         ]
         line, last = stmt.lineno, stmt.end_lineno or stmt.lineno  # type: ignore[attr-defined]
         first_inner = min((_first_line(s) for s in inner), default=last + 1)

@@ -172,7 +172,7 @@ def _spread(axis: Any, value: Any) -> list[Any]:
     if not all(x is None or isinstance(x, int) for x in entries):
         raise TypeError(f"an axis of vmap is an integer, or None for what all items share, not {axis!r}")
     if given != structure:
-        raise ValueError(f"axes of structure {given} for a value of structure {structure}")
+        raise ValueError(f"axes {tree.shown(given)} for a value {tree.shown(structure)}")
     return list(entries)
 
 

@@ -81,3 +81,17 @@ def map_leaves(fn: Callable[..., Any], tree: Any, *rest: Any) -> Any:
     (11, [22])
     """
     return optree.tree_map(fn, tree, *rest, none_is_leaf=True, namespace=NAMESPACE)
+
+
+class _Leaf:
+    def __repr__(self) -> str:
+        return "value"
+
+
+def shown(structure: Structure) -> str:
+    """A structure as Python would show a tree of it.
+
+    >>> shown(flatten({"a": (1, [2])})[1])
+    "{'a': (value, [value])}"
+    """
+    return repr(unflatten(structure, [_Leaf()] * structure.num_leaves))

@@ -254,7 +254,7 @@ class _Rows:
         """The result for one element."""
         leaves, structure = tree.flatten(y)
         if self.structure is not None and structure != self.structure:
-            raise ValueError(f"one element gives {structure}, the ones before it {self.structure}")
+            raise _other_structure(structure, self.structure)
         self.structure = structure
         self.rows.append(tuple(leaves))
 
@@ -265,6 +265,10 @@ class _Rows:
         _check(self.dtypes, len(self.rows[0]))
         made = [shaped(c, shape) for c in columns(self.rows, self.dtypes)]
         return tree.unflatten(self.structure, made)
+
+
+def _other_structure(now: tree.Structure, before: tree.Structure) -> ValueError:
+    return ValueError(f"one element gives {tree.shown(now)}, the ones before it {tree.shown(before)}")
 
 
 def gathered(results: list[Any], dtypes: tuple[Any, ...], count: int, shape: tuple[int, ...]) -> Any:
@@ -350,7 +354,7 @@ class _Traced:
         if any(isinstance(x, Object) and known_class(x) in _CONTAINERS for x in leaves):
             raise _Unknown
         if self.structure is not None and structure != self.structure:
-            raise ValueError(f"one element gives {structure}, the ones before it {self.structure}")
+            raise _other_structure(structure, self.structure)
         types = [static_or_weak(self.trace.type_of(x)) for x in leaves]
         self.types = types if self.structure is None else list(map(join, self.types, types))
         self.structure = structure

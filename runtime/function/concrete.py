@@ -142,10 +142,8 @@ class ConcreteFunction:
         if self.device != "cpu":
             return "it runs on the GPU"
         if settings.executor == "numpy":
-            return "the setting executor"
-        if settings.executor == "auto" and not executor.worthwhile(self.optimised):
-            return "it computes no numbers, or is too long"
-        return ""
+            return "the setting executor says so"
+        return executor.not_worthwhile(self.optimised) if settings.executor == "auto" else ""
 
     def _compile(self) -> None:
         try:

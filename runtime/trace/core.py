@@ -139,6 +139,13 @@ def _holds_traced(
     ) or any(is_generated(f) or _holds_traced(f, is_generated, (*seen, function)) for f in inner)
 
 
+def _title(value: Any) -> str:
+    """What messages call a module, class or function."""
+    if isinstance(value, types.ModuleType):
+        return value.__name__
+    return str(getattr(value, "__qualname__", ""))
+
+
 class Trace:
     """One graph under construction.
 
@@ -310,7 +317,7 @@ class Trace:
                 ObjectType(type(value)),
                 who,
                 value,
-                path or Path((value,), (), getattr(value, "__qualname__", "")),
+                path or Path((value,), (), _title(value)),
             )
             known = self._handles[id(value)] = (value, Object(facts))
         return known[1]

@@ -9,7 +9,17 @@ from collections.abc import Sequence
 
 from runtime.errors import Untraceable
 from runtime.trace.core import Trace
-from runtime.types import ArrayType, MaybeUnbound, NumberType, ObjectType, Type, WeakType, static_or_weak
+from runtime.types import (
+    OBJECT,
+    ArrayType,
+    MaybeUnbound,
+    NumberType,
+    ObjectType,
+    StaticType,
+    Type,
+    WeakType,
+    static_or_weak,
+)
 
 
 def note_join(trace: Trace, name: str, joined: Type, types: Sequence[Type]) -> None:
@@ -48,4 +58,6 @@ def in_words(t: Type) -> str:
         return "None" if t.cls is type(None) else f"a {t.cls.__name__}"
     if isinstance(t, MaybeUnbound):
         return f"unbound or {in_words(t.type)}"
-    return str(t)
+    if isinstance(t, StaticType):
+        return repr(t.value)
+    return "a value of unknown type" if t == OBJECT else str(t)

@@ -12,6 +12,7 @@ import types
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from runtime import tree
 from runtime.errors import Span, StructureError
 from runtime.places import is_users, span_here
 from runtime.trace.core import active
@@ -147,16 +148,11 @@ def wrong_pair(function: Any, made: Any) -> StructureError:
 def wrong_trips(before: Any, now: Any) -> StructureError:
     """The error for outputs of items that have different structures."""
     return StructureError(
-        f"an item gives the structure {shown(now)}, those before it {shown(before)}",
+        f"an item gives {tree.shown(now)}, those before it {tree.shown(before)}",
         span=_here(),
         why="the outputs are stacked, leaf by leaf",
         fix="return the same containers with the same keys for each item",
     )
-
-
-def shown(structure: Any) -> str:
-    """A structure with a star for each leaf."""
-    return str(structure).removeprefix("PyTreeSpec(").partition(", NoneIsLeaf")[0]
 
 
 def wrong_lengths(paths: Sequence[str], sizes: Sequence[int]) -> StructureError:

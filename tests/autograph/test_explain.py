@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 
 import numpy as np
 import pytest
 
 import autograph as ag
+from runtime.config import settings
 from tests.autograph.test_source import load
 
 PROGRAM = """\
@@ -217,3 +219,88 @@ def test_lambdas():
     f = ag.function(lambda x: x + 1)
     f(np.ones(2))
     assert [s.how for s in ag.explain(f).traces[0].statements] == ["staged"]
+
+
+def in_a_dict(x):
+    d = {}
+    for i in range(100):
+        d[i] = x[i]
+    return d
+
+
+def in_a_text(x):
+    out = []
+    for i in range(100):
+        out.append(f"{x[i]:.2f}")
+    return out
+
+
+def in_a_try(x):
+    t = 0.0
+    for i in range(100):
+        try:
+            t += x[i]
+        except ValueError:
+            t += 1
+    return t
+
+
+def by_nonlocal(x):
+    t = 0.0
+
+    def add(v):
+        nonlocal t
+        t += v
+
+    for i in range(100):
+        add(x[i])
+    return t
+
+
+def of_nothing(x):
+    return [x, x]
+
+
+@pytest.mark.parametrize(
+    ("f", "reason"),
+    [
+        (in_a_dict, "a dict that is made here"),
+        (in_a_text, "a text that is made here"),
+        (in_a_try, "a try statement"),
+        (by_nonlocal, "a variable that an inner function binds again (nonlocal)"),
+        (of_nothing, "nothing is computed on numbers or arrays"),
+    ],
+    ids=lambda x: getattr(x, "__name__", ""),
+)
+def test_why_there_is_no_native_code_in_words_of_the_source(f, reason):
+    pytest.importorskip("llvmlite")
+    with settings.override(executor="auto", compile="now"):
+        function = ag.function(f)
+        function(np.arange(100.0))
+        shown = ag.explain(function).traces[0].executor
+    assert reason in shown and "py." not in shown
+
+
+def test_a_guard_of_a_module_names_it():
+    function = ag.function(lambda s: re.findall("a", s))
+    function("banana")
+    assert "re.findall" in ag.explain(function).traces[0].guards
+
+
+def test_what_runs_on_the_tape_says_so():
+    def f(x):
+        try:
+            return x * x
+        except ValueError:
+            return x
+
+    derivative = ag.grad(f)
+    derivative(2.0)
+    assert "runs on the tape: a try statement" in str(ag.explain(derivative))
+
+
+def test_a_lambda_that_is_a_ternary():
+    batched = ag.vectorize(lambda x: (x, x) if x > 1 else x)
+    with pytest.raises(ValueError, match=r"one element gives \(value, value\), the ones before it value"):
+        batched(np.arange(3.0))
+    assert "lambda" in str(ag.explain(batched))

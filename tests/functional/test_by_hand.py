@@ -353,7 +353,7 @@ WRONG = [
     (lambda x: ag.map_fn(lambda v: v, x), ["xs is", "without a first axis"]),
     (
         lambda x: ag.map_fn(lambda v: (v, v) if v > 1 else v, np.arange(3)),
-        ["an item gives the structure (*, *), those before it *"],
+        ["an item gives (value, value), those before it value"],
     ),
 ]
 

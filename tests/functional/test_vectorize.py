@@ -250,7 +250,7 @@ def test_structures_that_depend_on_the_element(executor):
     for call in (ag.vectorize(pair_or_number), ag.function(lambda x: ag.vectorize(pair_or_number)(x))):
         assert same(call(F64[F64 <= 2]), (F64[F64 <= 2], F64[F64 <= 2] + 1))
         assert same(call(F64[F64 > 2]), F64[F64 > 2])
-        with pytest.raises(ValueError, match="one element gives"):
+        with pytest.raises(ValueError, match="one element gives .*value"):
             call(F64)
 
 

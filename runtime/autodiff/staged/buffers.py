@@ -13,6 +13,7 @@ from runtime.autodiff.staged.calls import shown
 from runtime.autodiff.staged.kinds import NotStaged, is_list
 from runtime.errors import Span
 from runtime.ir.graph import Const, Graph, Value
+from runtime.ops.words import said
 from runtime.passes.facts import IN_PLACE, OPERATORS
 from runtime.types import ArrayType
 
@@ -28,7 +29,7 @@ def buffered_values(
     for x in varied:
         if is_list(x.type) and classes.goes_on(x):
             if x not in given and (classes.of(x).outside or x not in classes.parent):
-                raise NotStaged("a list that code from outside can reach holds followed values")
+                raise NotStaged("a list that other code can reach holds what is differentiated")
             found.add(x)
         if not in_memory(x.type) or not isinstance(x.type, ArrayType):
             continue
@@ -48,15 +49,12 @@ def _why_written(classes: Aliases, span: Span | None) -> tuple[str, Span | None]
     node = classes.culprit
     if node is None:
         return "an array is written to that may be another one's memory, too", span
-    what = shown(node.inputs[0]) if node.op == "py.call" else _WORDS.get(node.op, node.op)
+    what = shown(node.inputs[0]) if node.op == "py.call" else said(node.op)
     if node.op in OPERATORS | IN_PLACE:
         what = "an operator on a value of unknown type"
     if node.op == "py.getattr" and isinstance(node.inputs[1], Const):
         what = f"the attribute or method {node.inputs[1].value!r}"
-    return f"{what} is not traced, and may write to an array that is followed", node.span
-
-
-_WORDS = {"try": "a try statement", "with": "a with statement", "py.delitem": "del"}
+    return f"{what} is not traced, and may write to an array that is differentiated", node.span
 
 
 def found_at(graph: Graph, x: Value) -> Span | None:

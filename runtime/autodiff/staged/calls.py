@@ -83,7 +83,7 @@ def as_row(node: Node) -> tuple[OpDef, tuple[Operand, ...], dict[str, Operand]]:
         assert isinstance(name, Const)
         if name.value in ATTRIBUTES:
             return OPS[ATTRIBUTES[name.value]], node.inputs[:1], {}
-        raise NotStaged(f"the attribute {name.value} of a followed value")
+        raise NotStaged(f"the attribute {name.value} of what is differentiated")
     if node.op == "py.call":
         target = node.inputs[0]
         known = FUNCTIONS.get(target.value) if isinstance(target, Const) and _plain(target.value) else None
@@ -91,7 +91,7 @@ def as_row(node: Node) -> tuple[OpDef, tuple[Operand, ...], dict[str, Operand]]:
         if adds_up(node):
             return OPS["np.sum"], args, {"axis": Const(0)}
         if known is None or node.keywords or not args or known == "np.log" and len(args) != 1:
-            raise NotStaged(f"a call of {shown(target)} with a followed value")
+            raise NotStaged(f"{shown(target)} is called with what is differentiated")
         return OPS[known], args, {}
     return OPS[node.op], node.positional, node.keyword_inputs
 

@@ -154,7 +154,7 @@ def forward(linear: Any, node: Node, mark: Mark) -> None:
     rest = node.inputs[1 + mark.values + mark.args :]
     captured, besides = rest[: mark.captured], rest[mark.captured :]
     if any(isinstance(x, Value) and x in linear.varied for x in besides):
-        raise NotStaged(f"the result of {mark.name} depends on a followed value that is no argument")
+        raise NotStaged(f"{mark.name} depends on something that is differentiated and is no argument of it")
     kept = [linear.kept(x) for x in captured]
     factors = [linear.kept(x) for x in args] if mark.back is None else []
     linear.copy(node)

@@ -80,7 +80,7 @@ class Call:
         self.graph = _prepared(builder.region(self.outside, results))
         self.count = len(self.leaves)
         if any(type(x) in BOXES for n in walk_nodes(self.graph) for x in map(_constant, n.inputs)):
-            raise NotStaged("it uses a value that an outer derivative follows")
+            raise NotStaged("it uses a value that is differentiated by an outer derivative")
 
     def _called(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the function returns; a mark where it raises."""
@@ -220,17 +220,17 @@ def value_and_grad(
             raise NotStaged("whether the result depends on an argument is known only at run time")
         for live in call.live:
             if not any(live):
-                raise NotStaged("an argument without anything to differentiate by")
+                raise NotStaged("an argument holds no floats to differentiate by")
         linear, outputs = call.linear(ours, checkpoint)
         made = closed(tree.unflatten(call.structure, outputs))
         value = made
         if has_aux:
             if type(made) is not tuple or len(made) != 2:
-                raise NotStaged("has_aux=True without a pair")
+                raise NotStaged("has_aux=True, and the function does not return a pair")
             value = made[0]
         t = trace.type_of(value)
         if not real_scalar(t):
-            raise NotStaged(f"the function gives {t}")
+            raise NotStaged(f"the function returns {in_words(t)}, not one number")
         cts = [None] * len(outputs)
         cts[0] = ones(t)
         with linear.mine():

@@ -107,7 +107,7 @@ def cotangent_type(t: Type) -> ArrayType:
             return found.pop()
     if isinstance(t, MaybeUnbound):
         return cotangent_type(t.type)
-    raise NotStaged(f"a value may be {t}")
+    raise NotStaged(f"a value is {t}, which is no array or number")
 
 
 def _of_static(value: Any) -> Type:
@@ -131,7 +131,7 @@ def rank(t: Type) -> int:
     """How many axes a value has."""
     if isinstance(t, ArrayType):
         if t.shape is None:
-            raise NotStaged("an array of unknown rank")
+            raise NotStaged("how many axes an array has is known only at run time")
         return len(t.shape)
     return 0
 

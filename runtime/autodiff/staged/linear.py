@@ -30,6 +30,7 @@ from runtime.ir.opdef import PURE, OpDef
 from runtime.ir.walk import clone
 from runtime.ops.adjoint import Composite
 from runtime.ops.table import OPS
+from runtime.ops.words import said
 from runtime.trace.core import Trace
 from runtime.trace.joins import in_words
 from runtime.types import ArrayType, TupleType
@@ -131,7 +132,7 @@ class Linear:
             else:
                 self.copy(node)
         elif node.regions:
-            raise NotStaged(f"a {node.op} statement")
+            raise NotStaged(said(node.op))
         elif (mark := calls.mark_of(node)) is not None:
             custom.forward(self, node, mark)
         elif lists.concerns(self, node):
@@ -266,20 +267,20 @@ class Linear:
     def _ignored(self, node: Node) -> None:
         """A node that takes followed values and gives none: they must have no other way out."""
         if node.op in OPS and effect_of(node, OPS) != PURE and not calls.harmless(node):
-            raise NotStaged(f"{node.op} may keep or change what it is given")
+            raise NotStaged(f"{said(node.op)} may keep or change what it is given")
 
     def _check(self, row: OpDef, node: Node) -> None:
         if row.vjp is None:
-            raise NotStaged(f"{row.name} has no derivative")
+            raise NotStaged(f"{said(row.name)} has no derivative rule")
         if {"out", "where"} & set(node.keywords) and (
             isinstance(row.run, np.ufunc) or "out" in node.keywords
         ):
-            raise NotStaged(f"{row.name} with out= or where=")
+            raise NotStaged(f"{said(row.name)} with out= or where=")
         given = len(node.positional) - (node.op == "py.call")
         if isinstance(row.run, np.ufunc) and given > row.run.nin:
-            raise NotStaged(f"{row.name} that writes into an array")
+            raise NotStaged(f"{said(row.name)} that writes into an array")
         if row.effect != PURE:
-            raise NotStaged(f"{row.name} writes in place")
+            raise NotStaged(f"{said(row.name)} writes in place")
 
     def _unlisted(self, node: Node) -> None:
         """The way back over a list that was made of its first items."""
@@ -300,7 +301,7 @@ class Linear:
             if made is not None:
                 self._check_operands(row, made.inputs)
             elif isinstance(x, Value) and x in self.varied and not inexact(x.type):
-                raise NotStaged(f"{row.name} of {in_words(x.type)}")
+                raise NotStaged(f"{said(row.name)} of {in_words(x.type)}")
 
     # ------------------------------------------------------------------ values
     def value(self, x: Operand) -> Any:

@@ -20,6 +20,7 @@ from runtime.autodiff.staged.rules import fit
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.walk import map_graphs
 from runtime.ops.table import OPS
+from runtime.ops.words import said
 from runtime.passes.rewrite import users, with_nodes
 from runtime.types import ArrayType, ObjectType, StaticType, TupleType, Type
 
@@ -135,8 +136,8 @@ def forward(linear: Any, node: Node) -> None:
     if way is None and node.op in OPS and OPS[node.op].vjp is not None and node.inputs[0] in linear.buffered:
         way = _joined
     if way is None:
-        what = f"np.{call}" if call else node.op
-        raise NotStaged(f"{what} of a list that holds followed values")
+        what = f"np.{call}" if call else said(node.op)
+        raise NotStaged(f"{what} of a list that holds what is differentiated")
     step = way(linear, node)
     if step is not None:
         linear.steps.append((node, step))
@@ -179,7 +180,7 @@ def _pop_off(trace: Any, cts: Any, t: Type) -> Operand:
 def _pop(linear: Any, node: Node) -> Callable[[], None]:
     array, out = node.inputs[1], node.outputs[0]
     if len(node.inputs) > 2:
-        raise NotStaged("an item taken out of the middle of a list of followed values")
+        raise NotStaged("an item taken out of the middle of a list that holds what is differentiated")
     if not (_typed(out.type) or isinstance(out.type, TupleType)):
         raise NotStaged("an item of a list whose items are of several types")
     linear.env[out] = _method(linear, node, linear.operand(array), [], out.type)
@@ -227,7 +228,7 @@ def _write(linear: Any, node: Node) -> Callable[[], None]:
     array, key, value = node.inputs
     t = item_cotangent(value.type)
     if not _typed(t) or known_shape(t) is None or not inexact(t):
-        raise NotStaged("a write into a list of arrays of unknown shapes")
+        raise NotStaged("an assignment to an item of a list of arrays whose shapes are not known")
     at = linear.kept(key)
     with linear.mine():
         old = linear.trace.emit("getitem", [linear.operand(array), at])
@@ -285,9 +286,9 @@ def _joined(linear: Any, node: Node) -> Callable[[], None]:
     array, rest, named = node.inputs[0], node.positional[1:], node.keyword_inputs
     out = node.outputs[0]
     if not isinstance(out.type, ArrayType):
-        raise NotStaged(f"{node.op} of a list whose items are of several types")
+        raise NotStaged(f"{said(node.op)} of a list whose items are of several types")
     if any(isinstance(x, Value) and x in linear.varied for x in (*rest, *named.values())):
-        raise NotStaged(f"{node.op} of a list and followed options")
+        raise NotStaged(f"{said(node.op)} of a list with an option that is differentiated")
     given, options = [linear.kept(x) for x in rest], {k: linear.kept(x) for k, x in named.items()}
     linear.copy(node)
     result = linear.kept(out)

@@ -28,6 +28,7 @@ from runtime.dataclass import dataclass
 from runtime.ir.builder import Builder
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.trace.core import Trace
+from runtime.trace.joins import in_words
 from runtime.trace.regions import close_regions
 from runtime.types import (
     WEAK_FLOAT,
@@ -174,7 +175,7 @@ class _Loop:
             return source.type.shape[0]
         t = source.type
         if not isinstance(t, ArrayType) and not (isinstance(t, ObjectType) and t.cls in (list, tuple, range)):
-            raise NotStaged(f"a loop over {t}")
+            raise NotStaged(f"a loop over {in_words(t)}")
         made = self.trace.emit("py.call", [Const(len), self.linear.operand(source)], type=WEAK_INT)
         return self.trace.wrap(made)
 
@@ -198,7 +199,7 @@ class _Loop:
             listed = is_list(x.type)
             if not self.followed[i] or (i < self.first and not isinstance(x.type, ArrayType) and not listed):
                 if i < self.first and self.followed[i]:
-                    raise NotStaged(f"a loop over {x.type}")
+                    raise NotStaged(f"a loop over {in_words(x.type)}")
                 continue
             t = buffer_type(x.type)
             if i < self.first or listed or not _is_scalar(t):

@@ -28,6 +28,7 @@ from runtime.passes.facts import makes_new
 from runtime.pushing import NotPushed, Pusher, facts
 from runtime.trace.byhand import closed, opened
 from runtime.trace.core import Diverged, Trace, active
+from runtime.trace.joins import in_words
 from runtime.trace.values import Traced
 from runtime.types import ArrayType, MaybeUnbound, NumberType, Type, WeakType
 
@@ -72,7 +73,7 @@ class Followed:
         self.types = [trace.type_of(x) for x in self.outputs]
         for x, t in zip(self.outputs, self.types, strict=True):
             if isinstance(x, Traced) and not isinstance(t, (ArrayType, WeakType, NumberType)):
-                raise NotStaged(f"the function gives {t}")  # which may be a number, or hold some
+                raise NotStaged(f"the function returns {in_words(t)}")  # which may be a number, or hold some
         self.leaves = [k for k, t in enumerate(self.types) if inexact(t)]
         self.params = self.call.graph.params[: self.call.count]
 
@@ -190,7 +191,7 @@ def vjp(
         value, aux = made.value(), None
         if has_aux:
             if type(value) is not tuple or len(value) != 2:
-                raise NotStaged("has_aux=True without a pair")
+                raise NotStaged("has_aux=True, and the function does not return a pair")
             value, aux = value
         leaves, structure = tree.flatten(opened(value))
         followed = made.leaves if not has_aux else [k for k in made.leaves if k < len(leaves)]
@@ -217,7 +218,7 @@ def _for_later(trace: Trace, made: Followed, x: Operand) -> Any:
     """What is kept until the way back is asked for: a copy, where others could write to it meanwhile."""
     t = x.type
     if isinstance(t, MaybeUnbound):
-        raise NotStaged("what the way back takes may have no value")
+        raise NotStaged("a variable that the derivative needs may have no value")
     if not isinstance(x, Value) or not isinstance(t, ArrayType) or t.scalar:
         return trace.wrap(x)
     maker = trace.node_of(x)
@@ -262,7 +263,7 @@ def fitting(trace: Trace, x: Any, want: ArrayType, what: str) -> Any:
     t = trace.type_of(x)
     shape = known_shape(t) if isinstance(t, (ArrayType, WeakType)) or not isinstance(x, Traced) else None
     if shape is None or shape != known_shape(want):
-        raise NotStaged(f"a {what} of type {t} where {want} is needed")
+        raise NotStaged(f"a {what} is {in_words(t)} where {want} is needed")
     made = cast_to(trace, x, want.dtype)
     if want.scalar and not isinstance(made, Traced):
         return want.dtype.type(made)
@@ -292,7 +293,7 @@ def jacobian(trace: Trace, function: Any, argnums: Any, args: tuple[Any, ...], k
     def go(ours: set[Node]) -> Any:
         made = Followed(trace, function, numbers, args, kwargs, ours, True)
         if not all(map(any, made.call.live)):
-            raise NotStaged("an argument without anything to differentiate by")
+            raise NotStaged("an argument holds no floats to differentiate by")
         others = [x for k, x in enumerate(made.outputs) if k not in made.leaves]
         if not made.leaves or any(x is not None for x in others):
             raise NotStaged("a result that has no derivative")
@@ -319,7 +320,7 @@ def _types(values: Sequence[Value]) -> list[Type]:
 def _size(t: Type) -> int:
     shape = known_shape(cotangent_type(t))
     if shape is None:
-        raise NotStaged(f"how many elements {t} has is known only at run time")
+        raise NotStaged(f"how many elements an array ({t}) has is known only at run time")
     return math.prod(shape)
 
 

@@ -23,8 +23,10 @@ from runtime.ir.graph import Const
 from runtime.ir.opdef import OpDef
 from runtime.ops import adjoint
 from runtime.ops.adjoint import ZERO, Composite
+from runtime.ops.words import said
 from runtime.trace.core import Trace, is_static
 from runtime.trace.heap import Identity
+from runtime.trace.joins import in_words
 from runtime.trace.protocol import Protocol
 from runtime.trace.values import Facts, Tensor, Traced
 from runtime.types import (
@@ -46,7 +48,7 @@ def tensor_type(trace: Trace, x: Any) -> Type:
         return type_of(x)
     t = trace.type_of(x)
     if not isinstance(t, (ArrayType, WeakType, NumberType, StaticType)):
-        raise NotStaged(f"a rule made {t}")
+        raise NotStaged(f"a derivative rule gave {in_words(t)}")
     return t
 
 
@@ -79,7 +81,7 @@ def _shape(trace: Trace, x: Any) -> Any:
         return known
     assert isinstance(t, ArrayType)
     if t.shape is None:
-        raise NotStaged("an array of unknown rank")
+        raise NotStaged("how many axes an array has is known only at run time")
     sizes = x.shape
     return tuple(sizes[i] if n is None else n for i, n in enumerate(t.shape))
 
@@ -113,7 +115,7 @@ def scaled(trace: Trace, ct: Any, factor: Any) -> Any:
         return np.multiply(ct, factor)
     if is_static(ct):
         if not np.isfinite(ct) or ct == 0:
-            raise NotStaged("a cotangent that is a constant")
+            raise NotStaged("a derivative that is a constant")
         return (
             factor if ct == 1 and not isinstance(trace.type_of(factor), WeakType) else np.multiply(ct, factor)
         )
@@ -409,7 +411,7 @@ def pull(
 ) -> list[Any]:
     """The cotangents of the wanted operands, as the rules give them (a list for a sequence of arrays)."""
     if row.vjp is None:
-        raise NotStaged(f"{row.name} has no derivative")
+        raise NotStaged(f"{said(row.name)} has no derivative rule")
     mark = trace.mark()
     try:
         if isinstance(row.vjp, Composite):

@@ -16,6 +16,7 @@ from runtime.autodiff.staged.kinds import NotStaged
 from runtime.autodiff.staged.pulls import part_now
 from runtime.ir.graph import Const, Node, Value
 from runtime.ops.table import OPS
+from runtime.ops.words import said
 from runtime.types import ArrayType
 
 
@@ -24,7 +25,9 @@ def forward(linear: Any, node: Node) -> None:
     array = node.inputs[node.op == "py.call"]
     if not isinstance(array, Value) or array not in linear.buffered:
         if array in linear.varied or any(x in linear.varied for x in node.inputs if isinstance(x, Value)):
-            raise NotStaged(f"{node.op} into an array from outside")
+            kept = not isinstance(array.type, ArrayType)
+            where = "a global, dict or list" if kept else "an array"
+            raise NotStaged(f"{said(node.op)} of {where} that other code can reach")
         linear.copy(node)
     elif node.op == "setitem":
         _set(linear, node)
@@ -88,7 +91,7 @@ def _in_place(linear: Any, node: Node) -> None:
     name = node.op[1:] + ("_" if node.op in ("iand", "ior") else "")
     row = OPS[name]
     if row.vjp is None:
-        raise NotStaged(f"{node.op} has no derivative")
+        raise NotStaged(f"{said(node.op)} has no derivative rule")
     array, other = node.inputs[:2]
     applied = linear.applied(node, row, (array, other), {})
     additive = node.op in ("iadd", "isub")

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from runtime import elements
+from runtime.boxes import Cell
 from runtime.elements import as_python
 from runtime.execute.native import complexes, lists, vector_math
 from runtime.execute.native.arrays import (
@@ -366,7 +367,9 @@ def call(state: State, target: Any, args: list[Val], keywords: dict[str, Val]) -
     except TypeError:
         handler = None
     if handler is None:
-        raise Unlowered(f"a call of {getattr(target, '__name__', type(target).__name__)}")
+        if target is Cell:
+            raise Unlowered("a variable that an inner function binds again (nonlocal)")
+        raise Unlowered(f"a call of {getattr(target, '__name__', f'a {type(target).__name__}')}")
     return handler(state, args, keywords)
 
 
@@ -576,7 +579,8 @@ def attribute(state: State, x: Val, name: str) -> Val:
 
         return apply(state.e, (x,), part)
     if not isinstance(x, Arr):
-        raise Unlowered(f"the attribute {name}")
+        text = isinstance(x, Static) and isinstance(x.value, (str, bytes))
+        raise Unlowered("a text that is made here" if text else f"the attribute {name}")
     if name == "shape":
         return Tup(tuple(map(dimension, x.dims)))
     if name == "ndim":

@@ -22,6 +22,7 @@ from runtime.execute.native.kinds import (
     numpy_scalar,
 )
 from runtime.execute.native.values import Num, one
+from runtime.ops.words import said
 
 MIXED = sys.version_info < (3, 14)  # since then a real operand is no complex one with a zero
 UFUNCS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide}
@@ -69,7 +70,7 @@ def binary(e: Emitter, op: str, a: Num, b: Num) -> Num:
     if op == "pow":
         return _power(e, a, b)
     if op not in UFUNCS:
-        raise Unlowered(f"the operator {op} on complex numbers")
+        raise Unlowered(f"the operator {said(op)} on complex numbers")
     kind = PYTHON_COMPLEX if weak else _common(UFUNCS[op], a, b)
     x, y = cast(e, a, kind), cast(e, b, kind)
     if op in ("add", "sub"):
@@ -149,7 +150,7 @@ def unary(e: Emitter, op: str, x: Num) -> Num:
         return one(x.scalar, e.op(f"fneg {x.llvm} {x.text}"))
     if op == "abs" and part_kind(x.scalar).bits == 64:
         return absolute(e, x)
-    raise Unlowered(f"the operator {op} on complex numbers")
+    raise Unlowered(f"the operator {said(op)} on complex numbers")
 
 
 def absolute(e: Emitter, x: Num) -> Num:

@@ -39,13 +39,17 @@ MANY = 1 << 18  # elements: so many take a plan milliseconds for each operator
 _FLAGS = {1: "invalid", 4: "divide", 8: "over", 16: "under"}
 
 
-def worthwhile(graph: Graph) -> bool:
-    """Whether native code is likely to pay: something is computed, and compiling it does not take for ever.
+def not_worthwhile(graph: Graph) -> str:
+    """Why native code is not likely to pay: nothing is computed, or compiling it takes for ever; else empty.
 
     One operator on four numbers takes a fifth of NumPy's time, on a million about the same.
     """
     nodes = list(all_nodes(graph))
-    return len(nodes) <= LARGE and (has_loop(graph) or any(map(_computes, nodes)))
+    if len(nodes) > LARGE:
+        return f"it has {len(nodes)} operations, too many to be compiled (write loops as loops)"
+    if has_loop(graph) or any(map(_computes, nodes)):
+        return ""
+    return "nothing is computed on numbers or arrays"
 
 
 def has_loop(graph: Graph) -> bool:

@@ -13,6 +13,7 @@ from runtime.execute.native.emit import Emitter
 from runtime.execute.native.integers import checked
 from runtime.execute.native.kinds import Scalar, Unlowered, literal
 from runtime.execute.native.values import EXACT, Num, extended, one, within
+from runtime.ops.words import said
 
 ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "truediv": "fdiv"}
 ORDERED = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
@@ -89,7 +90,7 @@ def float_op(e: Emitter, op: str, x: Num, y: Num, kind: Scalar, out: Scalar | No
         return one(kind, kept(e, kind, e.op(f"{ARITHMETIC[op]} {llvm} {x.text}, {y.text}")))
     if op in ("floordiv", "mod"):
         return floor_division(e, op, x, y, kind)
-    raise Unlowered(f"the operator {op} on floats")
+    raise Unlowered(f"the operator {said(op)} on floats")
 
 
 def kept(e: Emitter, kind: Scalar, value: str) -> str:

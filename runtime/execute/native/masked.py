@@ -42,6 +42,7 @@ from runtime.execute.native.values import (
 )
 from runtime.ir.graph import Const, Graph, Node, Value
 from runtime.ir.walk import all_values, used_operands, walk_nodes
+from runtime.ops.words import said
 from runtime.types import ArrayType, TupleType, Type, WeakType, static_or_weak
 
 OFTEN, SELDOM = 8, 16  # logarithms of trips of the loop over the elements, and of a `while`, between pauses
@@ -328,7 +329,7 @@ def node(low: Lowering, given: Node, args: list[Val]) -> list[Val] | None:
     if given.op == "for":
         return _for(low, given, args)
     if given.regions:
-        raise Unlowered(f"the op {given.op} for many elements at once")
+        raise Unlowered(f"{said(given.op)} for many elements at once")
     reads = given.op == "getitem"
     if any(isinstance(x, (Arr, Lazy, *LISTS, Method)) for x in args[1 if reads else 0 :]):
         raise Unlowered("an array in a function of elements")

@@ -47,6 +47,7 @@ from runtime.execute.native.waiting import elementwise as is_elementwise
 from runtime.execute.native.waiting import reduction as is_reduction
 from runtime.ir.graph import Node
 from runtime.ops.table import BY_METHOD
+from runtime.ops.words import said
 
 _KINDS = {"invalid": 1, "divide": 4, "over": 8, "under": 16, "all": FLAGS}
 
@@ -132,7 +133,7 @@ def truth_value(state: State, op: str, x: Val) -> Num:
     if isinstance(x, LISTS):
         x = lists.length(state.e, x)
     if not isinstance(x, Num):
-        raise Unlowered(f"the operator {op} on arrays")
+        raise Unlowered(f"{said(op)} of an array")
     known = truth(state.e, x)
     answer = state.e.negated(known) if op == "py.not" else known
     return one(PYTHON_BOOL, answer, answer == TRUE if answer in (TRUE, FALSE) else None)
@@ -213,7 +214,7 @@ def python_value(state: State, node: Node, args: list[Val]) -> Val:
         if isinstance(args[0], Arr) and args[1].value in BY_METHOD:
             return Method(args[0], str(args[1].value))
         return attribute(state, args[0], str(args[1].value))
-    raise Unlowered(f"the op {op}")
+    raise Unlowered(said(op))
 
 
 def bound(state: State, x: Val) -> Val:

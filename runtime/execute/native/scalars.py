@@ -28,6 +28,7 @@ from runtime.execute.native.kinds import (
     numpy_scalar,
 )
 from runtime.execute.native.values import EXACT, Num, choose, extended, one, span_of, view, within
+from runtime.ops.words import said
 
 UFUNCS: dict[str, np.ufunc] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide,
@@ -116,7 +117,7 @@ def int_binary(e: Emitter, op: str, x: Num, y: Num) -> Num:
     if op in BITWISE:
         span = ranges.OF_OPERATOR[op](span_of(x), span_of(y)) if x.scalar.kind == "i" else None
         return one(x.scalar, e.op(f"{BITWISE[op]} {x.llvm} {x.text}, {y.text}"), span=span)
-    raise Unlowered(f"the operator {op} on integers")
+    raise Unlowered(f"the operator {said(op)} on integers")
 
 
 def python_int(e: Emitter, x: Num) -> Num:
@@ -178,7 +179,7 @@ def by_ufunc(e: Emitter, op: str, a: Num, b: Num) -> Num:
     if left.kind == "b":
         if op in BITWISE:
             return one(out, e.op(f"{BITWISE[op]} i1 {x.text}, {y.text}"))
-        raise Unlowered(f"the operator {op} on bools")
+        raise Unlowered(f"the operator {said(op)} on bools")
     if op == "pow":
         return int_power(e, x, y)
     if op in COMPARISONS:
@@ -253,7 +254,7 @@ def _unary(e: Emitter, op: str, x: Num) -> Num:
         )
     if op == "invert" and (kind.kind in "iu" or (kind.kind == "b" and not kind.weak)):
         return one(kind, e.op(f"xor {kind.llvm} {x.text}, {'true' if kind.kind == 'b' else -1}"))
-    raise Unlowered(f"the operator {op} on {kind.type}")
+    raise Unlowered(f"the operator {said(op)} on {kind.type}")
 
 
 def truth(e: Emitter, x: Num) -> str:

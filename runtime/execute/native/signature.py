@@ -11,6 +11,7 @@ from runtime.execute.native.kinds import Unlowered, numpy_scalar, payload, scala
 from runtime.execute.native.state import State
 from runtime.execute.native.streams import fixed
 from runtime.execute.native.values import Arr, Num, Stream, Val, joined, one
+from runtime.trace.joins import in_words
 from runtime.types import ArrayType, NumberType, ObjectType, Type
 
 
@@ -36,7 +37,7 @@ def parameter(state: State, k: int, t: Type, in_order: bool) -> Val:
         assert t.cls is not None
         return Stream(t.cls, f"%p{k}", state.symbol(t.cls))
     if not isinstance(t, ArrayType) or t.shape is None or t.device != "cpu":
-        raise Unlowered(f"an argument of type {t}")
+        raise Unlowered(f"an argument is {in_words(t)}, no number or array")
     kind = numpy_scalar(t.dtype)
     e.parameters += [f"ptr %p{k}", f"ptr %p{k}o"]
     dims = [f"%p{k}n{axis}" if n is None else str(n) for axis, n in enumerate(t.shape)]
