@@ -13,7 +13,7 @@ import os
 import sys
 import types
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 
@@ -131,12 +131,23 @@ def module_of(filename: str) -> types.ModuleType | None:
     return known if isinstance(known, types.ModuleType) else _loaded_from(filename)
 
 
-@functools.lru_cache(maxsize=256)
+_names: dict[str, str] = {}  # of modules by file: one that is dropped is not kept, one loaded anew is found
+
+
 def _loaded_from(filename: str) -> types.ModuleType | None:
-    for module in list(sys.modules.values()):
-        if isinstance(module, types.ModuleType) and module.__dict__.get("__file__") == filename:
+    if _is_from(module := sys.modules.get(_names.get(filename, "")), filename):
+        return module
+    for name, module in list(sys.modules.items()):
+        if _is_from(module, filename):
+            if len(_names) >= MOST:
+                _names.clear()
+            _names[filename] = name
             return module
     return None
+
+
+def _is_from(module: object, filename: str) -> TypeGuard[types.ModuleType]:
+    return isinstance(module, types.ModuleType) and module.__dict__.get("__file__") == filename
 
 
 def place(function: object) -> Span | None:

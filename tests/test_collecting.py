@@ -96,6 +96,30 @@ def test_garbage_is_found_inside_and_after() -> None:
     assert late() is None
 
 
+def test_garbage_does_not_pile_up() -> None:
+    seen = []
+    for _ in range(4 * MANY // (2 * SOME)):
+        with rarely():
+            kept = [Node() for _ in range(2 * SOME)]
+            seen.append(weakref.ref(kept[0]))
+        del kept
+    assert sum(node() is not None for node in seen) < len(seen) * 3 // 4
+
+
+def test_collections_that_are_switched_off_are_not_made() -> None:
+    gc.disable()
+    try:
+        seen = weakref.ref(Node())
+        for _ in range(4 * MANY // (2 * SOME)):
+            with rarely():
+                kept = [Node() for _ in range(2 * SOME)]
+            del kept
+        assert seen() is not None
+    finally:
+        gc.enable()
+        gc.collect()
+
+
 def test_what_somebody_froze_stays_frozen() -> None:
     gc.freeze()
     try:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import linecache
 import sys
+import weakref
 
 import numpy as np
 import pytest
 
 import autograph as ag
 from runtime.config import settings
+from runtime.places import module_of
 
 
 def held():
@@ -114,3 +117,20 @@ def test_errors_let_go_of_the_arguments_at_once(body, way):
         assert sys.getrefcount(x) == before
     finally:
         gc.enable()
+
+
+def test_a_module_goes_with_its_functions_and_one_loaded_anew_is_found(tmp_path, monkeypatch):
+    file = tmp_path / "short_lived.py"
+    file.write_text("def total(x):\n    return x.sum() + 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    gone = []
+    for _ in range(2):
+        module = importlib.import_module("short_lived")
+        assert module_of(str(file)) is module
+        with settings.override(executor="numpy"):
+            assert ag.function(module.total)(np.ones(2)) == 3
+        gone.append(weakref.ref(module))
+        del module, sys.modules["short_lived"]
+        assert module_of(str(file)) is None
+    gc.collect(), gc.collect()
+    assert [module() for module in gone] == [None, None]
