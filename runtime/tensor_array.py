@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from runtime.autodiff.levels import recording
 from runtime.elements import stacked
 from runtime.functional import cond, for_loop
 from runtime.ir.graph import Const, Operand
+from runtime.recording import recording
 from runtime.trace.byhand import apply, at_run_time, fail, new_list
 from runtime.trace.core import active
 from runtime.trace.heap import ANY

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from runtime import tree
-from runtime.autodiff.levels import recording
 from runtime.elements import (
     Row,
     bits_of,
@@ -35,6 +34,7 @@ from runtime.elements import (
 from runtime.errors import check_function
 from runtime.execute.traceback import cleaned
 from runtime.ir.graph import Const
+from runtime.recording import recording
 from runtime.scans import loop, map_fn
 from runtime.trace.byhand import apply, at_run_time, closed, new_list, opened, tuple_of
 from runtime.trace.core import Diverged, Trace, active

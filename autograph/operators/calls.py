@@ -12,20 +12,20 @@ import inspect
 import sys
 import types
 from collections.abc import Callable, Collection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autograph.convert import Converted, converted, converted_carefully
 from autograph.operators.containers import refused
 from autograph.operators.registry import is_left_alone
 from autograph.origin import in_users_file, is_generated_file, span_of_frame, span_of_traceback
 from runtime import pyops
-from runtime.autodiff.calls import intercept
-from runtime.autodiff.levels import recording
 from runtime.boxes import Cell
 from runtime.errors import AutographError, SourceNotFound, Span
 from runtime.execute.traceback import is_part
 from runtime.function.polymorphic import PolymorphicFunction
+from runtime.lazy import Lazy
 from runtime.places import is_users, same_function, span_of, tell_module
+from runtime.recording import recording
 from runtime.trace.api import Hooks
 from runtime.trace.core import Trace, active
 from runtime.trace.heap import NOTHING, UNKNOWN, Namespace
@@ -33,6 +33,11 @@ from runtime.trace.items import global_at_run_time
 from runtime.trace.record import BUILTINS, Path
 from runtime.trace.values import Star
 from runtime.types import OBJECT, StaticType
+
+if TYPE_CHECKING:
+    from runtime.autodiff import calls as followed
+else:
+    followed = Lazy("runtime.autodiff.calls")
 
 # Library code that is not traced into when a user's function calls it: it may keep state of its own.
 _LIBRARIES = frozenset(sys.stdlib_module_names) - {"colorsys", "bisect", "heapq", "__main__"}
@@ -74,7 +79,7 @@ def on_tape(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
         on_tape(function.__init__, (made, *args), kwargs)  # type: ignore[misc]
         return made
     if not isinstance(function, types.FunctionType) or _top_module(function) in _LIBRARIES | _PACKAGES:
-        return intercept(function, args, kwargs)
+        return followed.intercept(function, args, kwargs)
     if not is_left_alone(function) and not is_generated_file(function.__code__.co_filename):
         try:
             function = converted(function).function

@@ -6,19 +6,24 @@ Lists, dicts and sets are mutable, so while tracing they are made at run time an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from runtime import pyops
-from runtime.autodiff.levels import recording
-from runtime.autodiff.lists import FollowedList
 from runtime.errors import Untraceable
 from runtime.functional import cond, for_loop
-from runtime.scans import loop
+from runtime.lazy import Lazy
+from runtime.recording import recording
 from runtime.trace import items
 from runtime.trace.builtins import addable
 from runtime.trace.core import Trace, active, is_static
 from runtime.trace.pending import pend, taken, there
 from runtime.trace.values import Star, Traced, known_class
+
+if TYPE_CHECKING:
+    from runtime import scans
+    from runtime.autodiff import lists
+else:
+    scans, lists = Lazy("runtime.scans"), Lazy("runtime.autodiff.lists")
 
 
 def list_(*values: Any) -> Any:
@@ -27,7 +32,7 @@ def list_(*values: Any) -> Any:
     if trace is None:
         if Star in map(type, values):
             return refused(values)
-        return FollowedList(values) if recording() else list(values)
+        return lists.FollowedList(values) if recording() else list(values)
     if not any(isinstance(v, Star) for v in values):
         return items.new_list(trace, values)
     return items.starred_list(trace, values)
@@ -267,11 +272,11 @@ def _added_up(
         if inner is not None and inner.add_up is not None:
             return inner.add_up(total)
         made = made if inner is None else inner.again()
-        return loop(made, lambda value, total: add(total, value), (total,))
+        return scans.loop(made, lambda value, total: add(total, value), (total,))
 
     def body(item: Any, total: Any) -> Any:
         if where is None:
             return take(item, total)
         return cond(_apply(where, item), lambda: take(item, total), lambda: total)
 
-    return loop(iterable, body, (start,))
+    return scans.loop(iterable, body, (start,))

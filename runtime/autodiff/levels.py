@@ -12,7 +12,6 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -24,18 +23,10 @@ from runtime.gate import GATE
 from runtime.ir.opdef import OpDef
 from runtime.ops.adjoint import EACH, Composite, Rule, fit
 from runtime.places import frames, span_of
+from runtime.recording import STATE
 
 Place = tuple[Any, ...]  # the way to an operand: position or keyword, then indices into nested sequences
 _depth = itertools.count()
-
-
-class _State(threading.local):
-    """open: how many levels are open in this thread; asked by every call, so it always has a value."""
-
-    open = 0
-
-
-_state = _State()
 
 
 class Active:
@@ -70,7 +61,7 @@ def at_level(x: Any, level: Level) -> Active | None:
 
 def snapshot(x: Any) -> Any:
     """A copy of a plain array that may be written to later; the last one, while it still tells the truth."""
-    known = _state.__dict__.setdefault("snapshots", {})
+    known = STATE.__dict__.setdefault("snapshots", {})
     pair = known.get(id(x))
     if pair is not None and pair[0] is x and _same_bits(pair[1], x):
         return pair[1]
@@ -84,11 +75,6 @@ def _same_bits(a: Any, b: Any) -> bool:
     return np.array_equal(a.ravel(order="K").view(np.uint8), b.ravel(order="K").view(np.uint8))
 
 
-def recording() -> bool:
-    """Whether a level is open in this thread."""
-    return _state.open > 0
-
-
 class Level:
     """What both kinds share.  surface: makes boxes of values for rules, and values of boxes."""
 
@@ -98,18 +84,18 @@ class Level:
         self.closed = False
 
     def __enter__(self) -> Level:
-        if not _state.open:
+        if not STATE.open:
             self.surface.begin()
             GATE.shut()
-        _state.open += 1
+        STATE.open += 1
         return self
 
     def __exit__(self, *_: object) -> None:
-        _state.open -= 1
-        if not _state.open:
+        STATE.open -= 1
+        if not STATE.open:
             GATE.open()
             self.surface.end()
-            _state.__dict__.pop("snapshots", None)
+            STATE.__dict__.pop("snapshots", None)
         self.closed = True
 
     def record(

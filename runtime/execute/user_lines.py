@@ -38,7 +38,7 @@ def no_syntax_warnings() -> Iterator[None]:
 def users_file(plan: PlanSource) -> str | None:
     """The file in which the plan's function stands, or None where no line of the plan comes from a file."""
     files = collections.Counter(outermost(span).file for span in _places(plan).values())
-    return files.most_common(1)[0][0] if files else None
+    return max(files, key=files.__getitem__) if files else None
 
 
 def _places(plan: PlanSource) -> dict[int, Span]:

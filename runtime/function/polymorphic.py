@@ -55,16 +55,16 @@ from runtime.gate import GATE
 from runtime.ir.graph import Graph
 from runtime.lazy import Lazy
 from runtime.places import depth, place, span_here, uncounted
+from runtime.recording import recording
 from runtime.trace.record import Argument, Guard, TraceResult
 from runtime.types import UNBOUND, Type
 from runtime.variable import traced_again
 
 if TYPE_CHECKING:
-    from runtime.autodiff import levels
     from runtime.execute import loader
     from runtime.trace import core
 else:
-    levels, core = Lazy("runtime.autodiff.levels"), Lazy("runtime.trace.core")
+    core = Lazy("runtime.trace.core")
     loader = Lazy("runtime.execute.loader")
 
 P = ParamSpec("P")
@@ -163,7 +163,7 @@ class PolymorphicFunction(Direct, Generic[P, R]):
     @uncounted
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
         """What the Python function does."""
-        if GATE.shut_by and (core.active() is not None or levels.recording()):
+        if GATE.shut_by and (core.active() is not None or recording()):
             return self._inline(self._python, args, kwargs)  # type: ignore[no-any-return]
         try:
             if MODE.eager:

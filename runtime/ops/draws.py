@@ -7,7 +7,7 @@ type is foretold.  Classes of C code can't be changed, so what holds of a class 
 
 from __future__ import annotations
 
-import random
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -172,10 +172,11 @@ STATE: dict[str, Draw] = {
     "choice": Draw(("a", "size", "replace", "p"), result=_chosen),
 }
 PYTHON: dict[str, Draw] = {"random": Draw(())}  # the methods of the class that are C code
-STREAMS: tuple[tuple[type, dict[str, Draw]], ...] = (
-    (np.random.Generator, GENERATOR),
-    (np.random.RandomState, STATE if _LONG_IS_INT else {}),
-    (random.Random, PYTHON),
+# By module and name: who never loaded these modules, which load half a dozen libraries, has no such stream.
+STREAMS: tuple[tuple[str, str, dict[str, Draw]], ...] = (
+    ("numpy.random", "Generator", GENERATOR),
+    ("numpy.random", "RandomState", STATE if _LONG_IS_INT else {}),
+    ("random", "Random", PYTHON),
 )
 _VARIADIC = ("rand", "randn")
 
@@ -184,8 +185,8 @@ def result_type(
     stream: type | None, name: str, args: Sequence[Type], kwargs: Mapping[str, Type]
 ) -> Type | None:
     """The type of what the method of a stream of exactly this class gives."""
-    rows = next((rows for cls, rows in STREAMS if cls is stream), {})
-    row = rows.get(name)
+    rows = next((rows for module, cls, rows in STREAMS if stream is _loaded(module, cls)), {})
+    row = None if stream is None else rows.get(name)
     if row is None:
         return None
     if name in _VARIADIC:
@@ -214,12 +215,17 @@ def result_type(
 
 def made_stream(target: Any, args: Sequence[Type], kwargs: Mapping[str, Type]) -> Type | None:
     """The type of what `np.random.default_rng` gives; of a stream it may be that stream."""
-    if target is not np.random.default_rng:
+    if target is None or target is not _loaded("numpy.random", "default_rng"):
         return None
     plain = all(
         isinstance(t, (StaticType, WeakType, ArrayType, TupleType)) for t in (*args, *kwargs.values())
     )
-    return ObjectType(np.random.Generator) if plain else None
+    return ObjectType(_loaded("numpy.random", "Generator")) if plain else None
+
+
+def _loaded(module: str, name: str) -> Any:
+    """What a module calls so; None where it is not loaded."""
+    return getattr(sys.modules.get(module), name, None)
 
 
 def _filled(

@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from runtime.ir.effects import effect_of
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.opdef import PURE, OpDef
-from runtime.ir.verify import includes
 from runtime.ir.walk import inline
+from runtime.lazy import Lazy
 from runtime.passes.facts import COMPARISONS, OPERATORS
 from runtime.passes.rewrite import accepts, exchanged, users, with_nodes
+
+if TYPE_CHECKING:
+    from runtime.ir import verify
+else:
+    verify = Lazy("runtime.ir.verify")
 
 _NUMBERS = (bool, int, float, complex)
 _FOLDED = OPERATORS | {"getitem", "py.not", "py.truth", "py.tuple", "py.slice"}
@@ -44,7 +49,9 @@ def fold(graph: Graph, table: Mapping[str, OpDef]) -> Graph:
             const = Const(value)
             (out,) = node.outputs
             one = {**swap, out: const}
-            if includes(out.type, const.type) and all(accepts(n, one, table) for n, _ in users(graph, out)):
+            if verify.includes(out.type, const.type) and all(
+                accepts(n, one, table) for n, _ in users(graph, out)
+            ):
                 swap[out] = const
                 continue
         nodes.append(node)

@@ -7,22 +7,28 @@ Always holds: a handle never gives up a concrete value; code that needs one gets
 
 from __future__ import annotations
 
+import functools
 import operator
 import sys
-import sysconfig
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from runtime.dataclass import dataclass
 from runtime.errors import ConcreteValueError, TensorBoolError, TraceError
 from runtime.ir.graph import Operand
+from runtime.lazy import Lazy
 from runtime.ops.operators import IN_PLACE
 from runtime.places import frames, is_users
 from runtime.trace.heap import Identity
 from runtime.trace.record import Path
 from runtime.types import ArrayType, ObjectType, Type, WeakType
+
+if TYPE_CHECKING:
+    import sysconfig
+else:
+    sysconfig = Lazy("sysconfig")
 
 
 @dataclass(eq=False)
@@ -40,7 +46,12 @@ class Facts:
     path: Path | None = None
 
 
-_LIBRARIES = tuple({sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib")})
+@functools.cache
+def _libraries() -> tuple[str, ...]:
+    """The folders of Python's and other libraries."""
+    return tuple({sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib")})
+
+
 NOT_KNOWN = "its value is known only when the graph runs, and the code that asks was not converted"
 
 
@@ -140,7 +151,7 @@ class Traced:
     def __repr__(self) -> str:
         facts = self._facts
         asking = sys._getframe(1).f_code.co_filename
-        if not facts.trace.closed and is_users(asking) and not asking.startswith(_LIBRARIES):
+        if not facts.trace.closed and is_users(asking) and not asking.startswith(_libraries()):
             raise _concrete(self, "as text", "format it in converted code")  # `text % x` asks for it unseen
         name = getattr(facts.operand, "name", "") or "without a name"
         return f"<{type(self).__name__} {name}: {facts.type}>"

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from runtime import tree
-from runtime.autodiff.levels import recording
 from runtime.autodiff.staged import products
 from runtime.autodiff.staged.gradient import value_and_grad
 from runtime.autodiff.staged.kinds import NotStaged, known_shape, positions
@@ -29,6 +28,7 @@ from runtime.execute.traceback import cleaned
 from runtime.function.polymorphic import PolymorphicFunction
 from runtime.function.signature import Binder, Bound, Signature
 from runtime.ir.graph import Const, Graph, Operand
+from runtime.recording import recording
 from runtime.trace.byhand import closed, opened
 from runtime.trace.core import Diverged, Trace, active
 from runtime.trace.record import Path
