@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from runtime.config import settings
-from runtime.execute.native import complexes, element_ops, shares, stencils, vector_math
+from runtime.execute.native import complexes, element_ops, saved, shares, stencils, vector_math
 from runtime.execute.native.accesses import Scattered, element_at, located, put_at
 from runtime.execute.native.arrays import create, dense, overlap, times
 from runtime.execute.native.emit import Emitter
@@ -375,6 +375,7 @@ def materialized(state: State, x: Val, inside: bool = False) -> Arr:
 def assigned(state: State, target: Arr, value: Val) -> None:
     """`target[...] = value` of an array value."""
     e = state.e
+    last = state.written.isdisjoint(target.roots)
     state.written |= target.roots
     if isinstance(value, Arr) and same_place(value, target):
         return
@@ -389,36 +390,54 @@ def assigned(state: State, target: Arr, value: Val) -> None:
             e.bail_if(e.op(f"icmp ne i64 {n}, {m}"))
     if part.parts and (len(part.dims) != len(target.dims) or part.dims[:-1] != target.dims[:-1]):
         part = as_lazy(e, materialized(state, part, True))
+    begin(e)
+    mark = e.mark()
+    if last and saved.last(state, target, part):  # what it wrote is put back by whoever called, if need be
+        fill(state, target, part, dry=True)
+        saved.copy_if_flagged(state, target, lambda copy, whole: fill(state, copy, as_lazy(e, whole)))
+        if _assigned(state, target, part) and not e.outside:
+            state.saves += target.roots
+            return
+        e.rollback(mark)
+    _assigned(state, target, part)
+
+
+def _assigned(state: State, target: Arr, part: Lazy) -> bool:
+    """The same of elements of the target's kind, whose sizes fit; whether nothing can fail in the midst."""
+    e = state.e
     near = [leaf for leaf in part.leaves if not disjoint(leaf, target)]
     unsure = [a for a in near if not same_place(a, target) and stencils.shift(target, a) is None]
     if not unsure:
-        _written(state, target, part, near)
-        return
-    begin(e)
+        return _written(state, target, part, near)
     meets = functools.reduce(e.either, (overlap(e, target, leaf) for leaf in unsure))
     free, shared, out = e.block("apart"), e.block("overlapping"), e.block("written")
     e.branch(meets, shared, free)
+    safe = True
     for block, found in ((free, [a for a in near if a not in unsure]), (shared, near)):
         e.start(block)
         with e.scope():
-            _written(state, target, part, found)
+            safe = _written(state, target, part, found) and safe
             e.flush()
         e.jump(out)
     e.start(out)
     e.version += 1
+    return safe
 
 
-def _written(state: State, target: Arr, part: Lazy, near: Sequence[Arr]) -> None:
+def _written(state: State, target: Arr, part: Lazy, near: Sequence[Arr]) -> bool:
     """Store what reads memory of the target's only through these arrays."""
+    e, bails = state.e, state.e.bails
     if not near:
-        with apart(state.e):
+        with apart(e):
             fill(state, target, part)
     elif not part.parts and all(same_place(leaf, target) for leaf in near):
         fill(state, target, part)
     elif part.parts or not stencils.delayed(state, target, part, near):
         stored = materialized(state, dataclasses.replace(part, plain=False), True)
-        with apart(state.e):
-            fill(state, target, as_lazy(state.e, stored))
+        bails = e.bails
+        with apart(e):
+            fill(state, target, as_lazy(e, stored))
+    return e.bails == bails
 
 
 def disjoint(a: Arr, b: Arr) -> bool:
@@ -446,21 +465,23 @@ def apart(e: Emitter) -> Iterator[None]:
     e.tags = before
 
 
-def fill(state: State, target: Arr, value: Lazy) -> None:
-    """Store every element, several at once where they lie side by side, by several threads where it pays."""
+def fill(state: State, target: Arr, value: Lazy, dry: bool = False) -> None:
+    """Store every element, several at once where they lie side by side, by several threads where it pays.
+
+    dry: they are computed only."""
     e = state.e
     begin(e)
-    watching, e.watch = e.watch, False  # what is stored is computed: no flag is lost
+    watching, e.watch = e.watch, dry  # what is stored is computed: no flag is lost
     if not target.dims:
         _reserve(state, value)
-        put_at(e, target, [], spread(value, 0)([]))
+        (_computed if dry else put_at)(e, target, [], spread(value, 0)([]))
     elif one_line(e, target, value):
         total = functools.reduce(functools.partial(times, e), target.dims)
-        along(state, target, value, ["0"] * (len(target.dims) - 1), total)
+        along(state, target, value, ["0"] * (len(target.dims) - 1), total, dry)
     elif all(n == "1" for n in target.dims[:-1]):
-        along(state, target, value, ["0"] * (len(target.dims) - 1), target.dims[-1])
+        along(state, target, value, ["0"] * (len(target.dims) - 1), target.dims[-1], dry)
     else:
-        across(state, target, value)
+        across(state, target, value, dry)
     e.watch = watching
     e.version += 1
 
@@ -479,7 +500,12 @@ def one_line(e: Emitter, target: Arr, value: Lazy) -> bool:
     )
 
 
-def along(state: State, target: Arr, value: Lazy, outer: list[str], size: str) -> None:
+def _computed(e: Emitter, target: Arr, indices: Sequence[str], x: Num) -> None:
+    """What would be stored, computed for its flags."""
+    keep_lanes(e, x.llvm, x.text)
+
+
+def along(state: State, target: Arr, value: Lazy, outer: list[str], size: str, dry: bool) -> None:
     """Store one line, which threads share."""
     rows = row_parts(value)
     if rows:
@@ -498,13 +524,13 @@ def along(state: State, target: Arr, value: Lazy, outer: list[str], size: str) -
         if large and unit:  # a vector that lies across two lines of the cache is stored in twice the time
             lanes, at = width(value, target.dtype), located(state.e, target, [*outer, first])
             before = stencils.before_whole(state.e, at, lanes, target.dtype.itemsize, size)
-        stored_line(state, target, value, outer, last, first, bool(rows), even and not before, before)
+        stored_line(state, target, value, outer, last, first, bool(rows), even and not before, before, dry)
 
     each = duration(value, target.dtype) / max(about(target.dims[-1:]), 1)
     shares.share(state, "0", size, some, cost=each, grain=TILE, near=near(state, target, value))
 
 
-def across(state: State, target: Arr, value: Lazy) -> None:
+def across(state: State, target: Arr, value: Lazy, dry: bool) -> None:
     """Store line by line; threads share the lines, along the first axis or the first two."""
     e, last = state.e, len(target.dims) - 1
     pairs = last > 1
@@ -512,7 +538,7 @@ def across(state: State, target: Arr, value: Lazy) -> None:
 
     def nested(outer: list[str]) -> None:
         if len(outer) == last:
-            stored_line(state, target, value, outer, target.dims[-1])
+            stored_line(state, target, value, outer, target.dims[-1], dry=dry)
         else:
             counted(e, "0", target.dims[len(outer)], 1, lambda k: nested([*outer, k]))
 
@@ -543,14 +569,15 @@ def near(state: State, target: Arr, value: Lazy) -> bool:
 
 def stored_line(
     state: State, target: Arr, value: Lazy, outer: list[str], stop: str, start: str = "0",
-    ready: bool = False, even: bool = False, before: str = "",
+    ready: bool = False, even: bool = False, before: str = "", dry: bool = False,
 ) -> None:  # fmt: skip
-    """Store one line, or a part of it.  even: it fills whole vectors.  before: elements in front of them."""
+    """Store one line, or a part of it.  even: it fills whole vectors.  before: elements in front of them.
+    dry: its elements are computed only."""
     unit = target.strides[-1] == str(target.dtype.itemsize)
     lanes = width(value, target.dtype) if stop != "1" else 1
 
     def put(indices: list[str], x: Num) -> None:
-        put_at(state.e, target, indices, x)
+        (_computed if dry else put_at)(state.e, target, indices, x)
 
     to = target if unit and value.kind == target.element else None
     often = stencils.often_read(value, target, lanes) if unit and lanes > 1 else None

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from runtime.execute.native import abi, copying, merge, recycled, streams
+from runtime.execute.native import abi, copying, merge, recycled, saved, streams
 from runtime.execute.native.arrays import plus, times
 from runtime.execute.native.emit import BARRIER, BRIEFLY, COLD, FALSE, FLAGS, TRUE, Block, Emitter
 from runtime.execute.native.kernel import Kernel
@@ -153,6 +153,7 @@ class _Entry:
         slots = max(len(merge.types_of(kernel.result)), 1)
         out, owned = e.slot(f"[{slots} x i64]"), e.slot(f"[{max(kernel.owned, 1)} x ptr]")
         control = [e.slot("i32"), e.slot("i32"), e.slot("i32")]
+        cells = saved.cells(e, len(kernel.saves))
         e.line(f"store i32 0, ptr {control[2]}")
         if kernel.owned:
             e.line(f"call void @llvm.memset.p0.i64(ptr {owned}, i8 0, i64 {8 * kernel.owned}, i1 false)")
@@ -166,23 +167,23 @@ class _Entry:
             arguments += self.argument(k, objects[-1], x)
         self.count("calls")
         risky = kernel.bails or kernel.watch
-        put_back = sorted(kernel.written) if risky else []
+        put_back = sorted(kernel.written.difference(kernel.saves)) if risky else []
         large = self.large([(objects[k], kernel.params[k]) for k in put_back])
         large = TRUE if kernel.streams else large
         copying.pass_over(e, large, lambda: self.call_plan("autograph_on_bail"))
         begin = copying.clock(e, large)
-        saved = self.save([(objects[k], kernel.params[k]) for k in put_back])
-        self.back = streams.keep(e, self.symbol, kernel.streams, objects, [c for _, c in saved], self.bail)
+        copies = self.save([(objects[k], kernel.params[k]) for k in put_back])
+        self.back = streams.keep(e, self.symbol, kernel.streams, objects, [c for _, c in copies], self.bail)
         middle = copying.clock(e, large)
         if kernel.watch:
             self.clear_flags(*control[:2])
-        texts = ", ".join([*arguments, f"ptr {out}", f"ptr {owned}", f"ptr {control[2]}"])
+        texts = ", ".join([*arguments, f"ptr {out}", f"ptr {owned}", f"ptr {control[2]}", f"ptr {cells}"])
         status = e.effect(f"call i32 @kernel({texts})")
         copying.judge(e, kernel.gain, large, begin, middle)
         stopped, going = e.block("stopped"), e.block("going")
         e.branch(e.effect(f"icmp eq i32 {status}, 2"), stopped, going)
         e.start(stopped)  # what was written stays, as when Python is interrupted
-        self.release(saved, owned)
+        self.release(copies, owned)
         e.end("ret ptr null")
         e.start(going)
         fine, failed, done = e.block("fine"), e.block("failed"), e.block("done")
@@ -193,14 +194,19 @@ class _Entry:
         e.start(fine)
         made = Objects(e, kernel.objects, self.symbol, out)
         result = made.build(kernel.result, iter(range(slots)))
-        self.release(saved, owned)
+        self.release(copies, owned)
         e.jump(done)
         e.start(failed)
-        for original, copy in saved:
+        for original, copy in copies:
             e.line(f"call i32 @autograph_PyArray_CopyInto(ptr {original}, ptr {copy})")
+        for k, root in enumerate(kernel.saves):
+            whole = kernel.params[root]
+            assert isinstance(whole, Arr)
+            to, size = self.field(objects[root], abi.DATA_AT, "ptr"), self.bytes(objects[root], whole)
+            saved.put_back(e, to, size, cells, k)
         if self.back:
-            streams.put_back(e, self.back, lambda: self.release(saved, owned))
-        self.release(saved, owned)
+            streams.put_back(e, self.back, lambda: self.release(copies, owned))
+        self.release(copies, owned)
         e.jump(self.bail)
         e.start(self.bail)
         e.line("call void @PyErr_Clear()")

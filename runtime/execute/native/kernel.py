@@ -15,7 +15,8 @@ class Kernel:
 
     text: the definition of `@kernel`.  declarations: what it needs declared.  params: one value for each
     parameter of the graph.  result: what it returns; its holes are stored to `%out`, 8 bytes each.
-    written: indexes of the parameters whose memory it writes.  owned: how many arrays it may make.
+    written: indexes of the parameters whose memory it writes; saves: those of them that it copies
+    itself, where they must be put back, and `%saves` says to where.  owned: how many arrays it may make.
     watch: whether flags matter; outside: also those of the x87 unit, and what C functions may have cleared
     is in `%raised`.  objects: Python objects by symbol.  addresses: of other places outside, by symbol.
     wraps: whether code that notes where integers wrap would be other code.
@@ -28,6 +29,7 @@ class Kernel:
     params: tuple[Val, ...]
     result: Val
     written: frozenset[int]
+    saves: tuple[int, ...]
     owned: int
     watch: bool
     outside: bool

@@ -112,6 +112,7 @@ class _Lowering:
         params = tuple(
             parameter(self.state, k, v.type, self.in_order) for k, v in enumerate(self.graph.params)
         )
+        self.state.params = params
         results = self.region(self.graph, params)
         if results is None:
             raise Unlowered("a graph that always raises")
@@ -128,7 +129,7 @@ class _Lowering:
         self.e.end("ret i32 1")
         self.e.start(Block("interrupted"))
         self.e.end("ret i32 2")
-        arguments = ", ".join([*self.e.parameters, "ptr %out", "ptr %owned", "ptr %raised"])
+        arguments = ", ".join([*self.e.parameters, "ptr %out", "ptr %owned", "ptr %raised", "ptr %saves"])
         text = f"define internal i32 @kernel({arguments}) noinline nounwind {{\n{self.e.body()}\n}}\n"
         text = "\n".join(
             [*self.e.helpers.values(), *self.e.parts, text, *self.e.metadata, *self.e.described()]
@@ -138,8 +139,8 @@ class _Lowering:
         written = frozenset(s.written)
         faster = gain(self.graph) if not s.streams else min(gain(self.graph), callbacks.GAIN)
         return Kernel(
-            text, tuple(e.declarations), params, shape, written, s.owned, e.watch, e.outside, e.bails > 0,
-            e.wrapping > 0 and not e.noting, s.objects, s.addresses, faster,
+            text, tuple(e.declarations), params, shape, written, tuple(s.saves), s.owned, e.watch, e.outside,
+            e.bails > 0, e.wrapping > 0 and not e.noting, s.objects, s.addresses, faster,
             tuple(sorted(s.streams)),
         )  # fmt: skip
 
@@ -154,6 +155,7 @@ class _Lowering:
         if graph.diverges:  # it raises in the end, and then the plan does all of it
             self.e.bail_if(TRUE)
             return None
+        outermost = graph is self.graph
         graph = keep_axes(renewed(graph))
         self.state.low |= low_bits(graph)
         waiting, life = may_wait(graph), Liveness(graph, self.state.owned, self.state.held)
@@ -166,6 +168,7 @@ class _Lowering:
                 if self.with_next(graph, k, env, life):
                     continue
             self.state.lazily = any(x in waiting for x in node.outputs)
+            self.state.last = outermost and k == len(graph.nodes) - 1
             try:
                 made = self.node(node, list(map(get, node.inputs)))
             except Unlowered as reason:

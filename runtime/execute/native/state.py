@@ -51,6 +51,8 @@ class State:
     places outside that it refers to.  forms: what lists hold, by what makes them, as far as earlier attempts
     found out.  asked: lists of arrays whose form was relied on.  held: sites whose arrays are in lists.
     often: mathematical functions that are written once.
+    last: whether nothing follows in the graph.  params: the values of its parameters.  saves: those that are
+    copied by the code itself, where they must be, before they are written.
     lazily: whether the result of the node that is being lowered need not be stored.  spread: where arrays lie
     of which each thread has made some of the first axis, so that it has them in its cache.  contents: of
     arrays, what all of their elements lie in."""
@@ -68,6 +70,9 @@ class State:
     held: set[int] = dataclasses.field(default_factory=set)
     often: frozenset[str] = frozenset()
     low: frozenset[Value] = frozenset()
+    last: bool = False
+    params: tuple[Val, ...] = ()
+    saves: list[int] = dataclasses.field(default_factory=list)
     lazily: bool = False
     spread: set[str] = dataclasses.field(default_factory=set)
     contents: dict[Value, Span] = dataclasses.field(default_factory=dict)

@@ -1,0 +1,115 @@
+"""Writes that a graph ends with: what was there is copied only where a flag was raised before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autograph as ag
+from runtime.config import settings
+from runtime.execute.native.executor import unavailable
+from tests.execute.native.harness import both, same
+
+pytestmark = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
+R = np.random.default_rng(0)
+
+
+def scaled(x, y):  # type: ignore[no-untyped-def]
+    y += 0.5 * x
+    return y
+
+
+def stored(x, y):  # type: ignore[no-untyped-def]
+    y[:] = x * x - y
+
+
+def window(x, y):  # type: ignore[no-untyped-def]
+    y[1:] = y[:-1] * 2 + x[1:]
+
+
+def small_integers(x, y):  # type: ignore[no-untyped-def]
+    np.sqrt(y)
+    x[:] = y * 3
+
+
+def twice(x, y):  # type: ignore[no-untyped-def]
+    x *= 2
+    y -= x
+
+
+def in_a_branch(x, y):  # type: ignore[no-untyped-def]
+    if x.max() > 1:
+        y *= x
+    else:
+        y /= x
+
+
+def before_something(x, y):  # type: ignore[no-untyped-def]
+    y *= x
+    return 1 / y
+
+
+def quietly(x, y):  # type: ignore[no-untyped-def]
+    with np.errstate(over="ignore"):
+        y *= x
+
+
+def broadcast(x, y):  # type: ignore[no-untyped-def]
+    y += x[0] / x[1]
+
+
+FUNCTIONS = [
+    scaled, stored, window, small_integers, twice, in_a_branch, before_something, quietly, broadcast,
+]  # fmt: skip
+ODD = (np.nan, np.inf, -np.inf, 0.0, 1e300, -1e-300, 3e9)
+
+
+def arguments(shape: tuple[int, ...], dtype: str) -> list[tuple[Any, Any]]:
+    """Usual numbers, and those with which something overflows, is invalid, or divided by zero."""
+    x, y = (R.random(shape).astype(dtype) + 0.1 for _ in range(2))
+    found = [(x, y)]
+    for k, odd in enumerate(ODD):
+        with np.errstate(all="ignore"):
+            a, b = x.copy(), y.copy()
+            a.flat[(k * 5) % a.size] = b.flat[(k * 5) % a.size] = odd
+            found += [(a, y), (x, b), (a, b)]
+    return found
+
+
+@pytest.mark.parametrize("errors", [{}, {"all": "raise"}, {"all": "ignore"}, {"all": "warn"}], ids=str)
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_what_was_there_is_put_back(function: Callable[..., Any], errors: dict[str, Any]) -> None:
+    for shape, dtype in ((67,), "f8"), ((67,), "f4"), ((5, 33), "f8"):
+        calls = arguments(shape, dtype)
+        if function is small_integers:
+            calls = [(np.zeros(x.shape, np.uint8), y) for x, y in calls]
+        both(function, calls, **errors)
+
+
+@pytest.mark.parametrize("function", [scaled, stored, window, twice])
+def test_arguments_that_share_memory(function: Callable[..., Any]) -> None:
+    for odd in (1.0, np.inf, 1e308):
+        base = R.random(80)
+        base[40] = odd
+        pairs = [(base[3:70], base[:67]), (base[:67], base[3:70]), (base[:67], base[:67])]
+        both(function, pairs, lowered=False)
+
+
+def test_no_copy_is_made() -> None:
+    x, y = R.random(5000), R.random(5000)
+    with settings.override(executor="native", compile="now"):
+        concrete = ag.function(scaled).get_concrete_function(x, y)
+    assert concrete.native_ir is not None
+    entry = concrete.native_ir.partition("define ptr @entry")[2]
+    assert "memcpy" in entry and "PyArray_Empty" not in entry and "NewCopy" not in entry
+
+
+def test_threads() -> None:
+    for odd in (1.0, np.inf):
+        x, y = R.random(300_000), R.random(300_000)
+        x[123_456] = y[123_456] = odd
+        same(scaled, x, -y)
+        same(window, x, y, jobs=0)
