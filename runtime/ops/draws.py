@@ -181,12 +181,17 @@ STREAMS: tuple[tuple[str, str, dict[str, Draw]], ...] = (
 _VARIADIC = ("rand", "randn")
 
 
+def methods_of(cls: type | None) -> dict[str, Draw] | None:
+    """The rows of a class of random streams; None for all other classes."""
+    known = () if cls is None else STREAMS
+    return next((rows for module, name, rows in known if cls is _loaded(module, name)), None)
+
+
 def result_type(
     stream: type | None, name: str, args: Sequence[Type], kwargs: Mapping[str, Type]
 ) -> Type | None:
     """The type of what the method of a stream of exactly this class gives."""
-    rows = next((rows for module, cls, rows in STREAMS if stream is _loaded(module, cls)), {})
-    row = None if stream is None else rows.get(name)
+    row = (methods_of(stream) or {}).get(name)
     if row is None:
         return None
     if name in _VARIADIC:

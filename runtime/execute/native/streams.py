@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from runtime.execute.native.emit import Block, Emitter
-from runtime.ops.draws import STREAMS
+from runtime.ops.draws import methods_of
 
 
 def is_stream(cls: Any) -> bool:
     """Whether it is a class of random streams that native code knows."""
-    return any(cls is known for known, _ in STREAMS)
+    return methods_of(cls) is not None
 
 
 def fixed(cls: Any) -> bool:
