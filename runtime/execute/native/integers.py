@@ -112,6 +112,8 @@ def beyond(e: Emitter, op: str, x: Num, y: Num) -> tuple[str | None, ranges.Span
     if op == "sub":
         return e.op(f"icmp slt {llvm} {x.text}, {least + c}"), (least, most)
     limit = most // c
+    if span_of(x)[0] >= 0:
+        return e.op(f"icmp ugt {llvm} {x.text}, {limit}"), (0, limit * c)
     above = e.op(f"icmp ugt {llvm} {e.op(f'add {llvm} {x.text}, {limit}')}, {2 * limit}")
     return above, (-limit * c, limit * c)
 
@@ -148,10 +150,11 @@ def floor_div(e: Emitter, x: Num, y: Num) -> Num:
     d = divisor(e, y)
     a, b = span_of(x), span_of(y)
     span = ranges.divided(a, b) if kind.kind == "i" else None
+    if y.const is not None and y.const > 0 and y.const & (y.const - 1) == 0:
+        shift = "lshr" if kind.kind == "u" or a[0] >= 0 else "ashr"
+        return one(kind, e.op(f"{shift} {llvm} {x.text}, {int(y.const).bit_length() - 1}"), span=span)
     if kind.kind == "u" or (a[0] >= 0 and b[0] > 0):
         return one(kind, quotient(e, "u", x, d), span=span)
-    if y.const is not None and y.const > 0 and y.const & (y.const - 1) == 0:
-        return one(kind, e.op(f"ashr {llvm} {x.text}, {int(y.const).bit_length() - 1}"), span=span)
     whole = quotient(e, "s", x, d)
     down = crossing(e, x, d)
     if e.prompt() and y.const is None:
@@ -235,10 +238,10 @@ def floor_mod(e: Emitter, x: Num, y: Num) -> Num:
     span = ranges.remaining(a, b) if kind.kind == "i" else None
     if kind.kind == "i" and span == a and b[0] > a[1] >= a[0] >= 0:
         return x
-    if kind.kind == "u" or (a[0] >= 0 and b[0] > 0):
-        return one(kind, remainder(e, "u", x, d), span=span)
     if y.const is not None and y.const > 0 and y.const & (y.const - 1) == 0:
         return one(kind, e.op(f"and {llvm} {x.text}, {y.const - 1}"), span=span)
+    if kind.kind == "u" or (a[0] >= 0 and b[0] > 0):
+        return one(kind, remainder(e, "u", x, d), span=span)
     rest = remainder(e, "s", x, d)
     if e.prompt() and y.const is None:
         with e.seldom(crossing(e, x, d)) as (before, out):

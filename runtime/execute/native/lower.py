@@ -56,6 +56,7 @@ from runtime.execute.native.values import (
     Val,
     lift,
     one,
+    passed,
 )
 from runtime.execute.native.waiting import PRODUCTS, may_wait
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
@@ -388,7 +389,8 @@ class _Lowering:
             self.state.depth += 1
             after = trip(carry, head, out)
             self.state.depth -= 1
-            settled = shapes if after is None else list(map(merge.merged, shapes, after))
+            known = after if ends or after is None else list(map(passed, after))  # `close` acts on checks
+            settled = shapes if known is None else list(map(merge.merged, shapes, known))
             if settled == shapes:
                 if node is not None:
                     self.settled[node] = shapes

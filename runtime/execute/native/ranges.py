@@ -128,8 +128,8 @@ def widened(known: Span, found: Span) -> Span:
     if known[0] <= found[0] and found[1] <= known[1]:
         return known
     least, most = united(known, found)
-    if known[0] < -SLOW or found[0] < -SLOW or known[1] > SLOW or found[1] > SLOW:
-        return -(1 << 63), (1 << 63) - 1
+    if least < -SLOW or most > SLOW:
+        return (least if least == known[0] >= 0 else 0 if least >= 0 else -(1 << 63)), (1 << 63) - 1
     return (least if least == known[0] else 0 if least >= 0 else -SLOW), SLOW
 
 

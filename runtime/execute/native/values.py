@@ -349,6 +349,11 @@ def likely_of(x: Num) -> ranges.Span:
     return x.likely if x.likely is not None else span_of(x)
 
 
+def passed(x: Val) -> Val:
+    """A value where all checks that waited were passed."""
+    return dataclasses.replace(x, span=x.likely, likely=None) if isinstance(x, Num) and x.likely else x
+
+
 def opaque(e: Emitter, x: Num) -> Num:
     """A float constant kept from LLVM's folding (see `Emitter.opaque`)."""
     if x.const is None or x.llvm not in ("double", "float"):
@@ -434,7 +439,9 @@ def choose(e: Emitter, condition: str, a: Num, b: Num) -> Num:
     if condition == FALSE:
         return b
     members = joined(a.members, b.members)
-    span = ranges.united(span_of(a), span_of(b)) if len(members) == 1 and members[0].kind != "f" else None
+    span = likely = None
+    if len(members) == 1 and members[0].kind != "f":
+        span, likely = ranges.united(span_of(a), span_of(b)), ranges.united(likely_of(a), likely_of(b))
     with e.under(condition):
         left = widen(e, a, members)
     with e.under(e.negated(condition)):
@@ -444,4 +451,5 @@ def choose(e: Emitter, condition: str, a: Num, b: Num) -> Num:
         e.select(condition, payload(members), left.text, right.text),
         e.select(condition, "i1", left.tag, right.tag),
         span=span,
+        likely=likely if likely != span else None,
     )

@@ -236,3 +236,45 @@ def written_on_both_ways(x, n):  # type: ignore[no-untyped-def]
 )  # fmt: skip
 def test_a_whole_array_on_one_way_a_part_on_another(function: Callable[..., Any], lowered: bool) -> None:
     both(function, [(np.arange(6.0) ** 2 - 3, n) for n in (20, 1, 2, 3, 30, 0)], lowered=lowered)
+
+
+def collatz(m):  # type: ignore[no-untyped-def]
+    steps = 0
+    while m != 1:
+        if m % 2 == 0:
+            m = m // 2
+        else:
+            m = 3 * m + 1
+        steps += 1
+    return steps, m
+
+
+def digits(m):  # type: ignore[no-untyped-def]
+    total, product = 0, 1
+    while m > 0:
+        total += m % 10
+        product = product * (m % 8 + 1)
+        m //= 10
+    return total, product
+
+
+def squared(m):  # type: ignore[no-untyped-def]
+    """It grows fast, and is negative in between where it begins so."""
+    k, found = 0, []
+    x = m
+    while k < 4:
+        if x % 3 == 1:
+            x = x * x - 4
+        else:
+            x = x // 4 + 7
+        k += 1
+    return x, x % 16, x // 16, found
+
+
+@pytest.mark.parametrize("program", [collatz, digits, squared], ids=lambda f: f.__name__)
+def test_numbers_that_grow_beyond_64_bits_on_the_way(program: Any) -> None:
+    most = 2**63 - 1
+    calls = [(27,), (1,), (97,), (871,), (most // 3,), (most // 3 + 2,), (most,), (most - 1,), (3**39 + 2,)]
+    if program is not collatz:
+        calls += [(0,), (-5,), (-(2**31) - 2,), (-most - 1,), (2**32 + 3,)]
+    both(program, calls, lowered=False)
