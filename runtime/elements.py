@@ -8,6 +8,7 @@ list of them has.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -50,6 +51,8 @@ def element_type(dtype: np.dtype[Any]) -> Type:
 def plain_array(x: Any) -> Any:
     """The argument as an array in native byte order; TypeError for arrays that hide elements or have rules
     of their own."""
+    if type(x) is np.ndarray and x.dtype.isnative:
+        return x
     masked = "numpy.ma" in sys.modules and isinstance(x, np.ma.MaskedArray)  # asking would load the module
     if masked or isinstance(x, np.matrix):
         name = type(x).__name__
@@ -64,9 +67,10 @@ def plain_array(x: Any) -> Any:
 def broadcast(*args: Any) -> tuple[Any, ...]:
     """The arguments broadcast against each other and flattened; then how many elements, and the shape."""
     arrays = [plain_array(x) for x in args]
-    shape = np.broadcast_shapes(*(x.shape for x in arrays))
+    shapes = {x.shape for x in arrays}
+    shape = shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
     flat = [(x if x.shape == shape else np.broadcast_to(x, shape)).reshape(-1) for x in arrays]
-    return (*flat, int(np.prod(shape, dtype=np.int64)), shape)
+    return (*flat, math.prod(shape), shape)
 
 
 def elements(count: int, *flat: Any) -> zip[Any]:
