@@ -10,14 +10,16 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Hashable, Iterator, Sequence
 
+import numpy as np
+
 from runtime.execute.native.abi import DATA_AT, HEAD, SIZES_AT, STRIDES_AT
-from runtime.execute.native.arrays import copy_into, create, dense, times
+from runtime.execute.native.arrays import copy_into, create, dense, new_array, times
 from runtime.execute.native.emit import Emitter
-from runtime.execute.native.kinds import Unlowered
+from runtime.execute.native.kinds import Scalar, Unlowered
 from runtime.execute.native.ownership import slot
 from runtime.execute.native.shares import Serial
 from runtime.execute.native.state import Held, State, WrongGuess
-from runtime.execute.native.values import UNKNOWN, Arr, ArrayList, Val
+from runtime.execute.native.values import UNKNOWN, Arr, ArrayList, Listing, Shared, Val
 
 COUNT_AT, ITEMS_AT = HEAD, HEAD + 8  # in a Python list
 
@@ -29,7 +31,6 @@ def made(state: State, maker: Hashable, items: Sequence[Val]) -> ArrayList:
         raise Serial
     e.flush()
     place = _slot(state)
-    e.declare("declare ptr @PyList_New(i64)")
     new = e.effect("call ptr @PyList_New(i64 0)")
     _keep(state, place, new)
     e.bail_if(e.effect(f"icmp eq ptr {new}, null"))
@@ -52,6 +53,52 @@ def _keep(state: State, place: str, new: str) -> None:
     e.line(f"store ptr {new}, ptr {place}")
     if old is not None:
         e.line(f"call void @Py_DecRef(ptr {old})")
+
+
+def shared(state: State, maker: Hashable, kind: Scalar) -> Shared:
+    """A new list of numbers that can be handed on: the one that the last trip made, if nobody has it."""
+    e = state.e
+    if e.part is not None:
+        raise Serial
+    e.flush()
+    place = _slot(state)
+    new, out = e.block("new"), e.block("made")
+    phi = e.phi(out, "ptr")
+    if state.depth:
+        old, some, again = e.effect(f"load ptr, ptr {place}"), e.block("some"), e.block("again")
+        e.branch(e.effect(f"icmp ne ptr {old}, null"), some, new)
+        e.start(some)
+        e.branch(e.effect(f"icmp eq i32 {e.effect(f'load i32, ptr {old}')}, 1"), again, new)
+        e.start(again)
+        phi.ways.append((old, e.here.label))
+        e.jump(out)
+    else:
+        e.jump(new)
+    e.start(new)
+    with e.scope():
+        made = e.effect("call ptr @PyList_New(i64 2)")
+        _keep(state, place, made)
+        e.bail_if(e.effect(f"icmp eq ptr {made}, null"))
+        array = new_array(state, ["3"], np.dtype(np.int64), True)
+        e.effect(f"call i32 @PyList_SetItem(ptr {made}, i64 0, ptr {array})")
+        e.line("call void @Py_IncRef(ptr @autograph_True)")
+        e.effect(f"call i32 @PyList_SetItem(ptr {made}, i64 1, ptr @autograph_True)")
+        e.bail_if(e.effect(f"icmp eq ptr {array}, null"))
+        phi.ways.append((made, e.here.label))
+        e.jump(out)
+    e.start(out)
+    found = Shared(phi.name, kind, frozenset((maker,)), state.depth, state.owned)
+    e.line(f"store i64 0, ptr {cells(e, found).length}")
+    return found
+
+
+def cells(e: Emitter, x: Shared) -> Listing:
+    """A list of numbers that is handed on, as it can be worked on until something else happens."""
+    items = _field(e, x.handle, ITEMS_AT, "ptr")
+    array = e.effect(f"load ptr, ptr {items}")
+    first = _field(e, array, DATA_AT, "ptr")
+    room, data = (e.effect(f"getelementptr i8, ptr {first}, i64 {k}") for k in (8, 16))
+    return Listing(first, room, data, e.effect(f"getelementptr ptr, ptr {items}, i64 1"), None, x.kind)
 
 
 # ---------------------------------------------------------------------------------------------- forms
@@ -124,7 +171,6 @@ def set_item(state: State, x: ArrayList, at: str, value: Val) -> None:
     """Put an array in the place of another one."""
     e, array = state.e, _held(state, x, value)
     e.line(f"call void @Py_IncRef(ptr {array.handle})")
-    e.declare("declare i32 @PyList_SetItem(ptr, i64, ptr)")
     e.effect(f"call i32 @PyList_SetItem(ptr {x.handle}, i64 {at}, ptr {array.handle})")
 
 

@@ -31,7 +31,7 @@ from runtime.execute.native.ownership import slot
 from runtime.execute.native.ranges import SIZE
 from runtime.execute.native.scalars import index, stored
 from runtime.execute.native.shares import Serial
-from runtime.execute.native.state import Held, Row, State, WrongGuess
+from runtime.execute.native.state import Carried, Held, Row, State, WrongGuess
 from runtime.execute.native.values import (
     LISTS,
     Arr,
@@ -42,6 +42,8 @@ from runtime.execute.native.values import (
     Method,
     Mixed,
     Num,
+    Rng,
+    Shared,
     Shown,
     Table,
     Tup,
@@ -73,11 +75,21 @@ def made(state: State, maker: Hashable, items: Sequence[Val]) -> Lists:
     if isinstance(form, Held):
         return array_lists.made(state, maker, items)
     found: Lists
-    if isinstance(form, Row):
+    if isinstance(form, Carried) and len(form.kinds) == 1:
+        found = array_lists.shared(state, maker, form.kinds[0])
+    elif isinstance(form, Carried):
+        holds = _HOLDS[payload(form.kinds)], PYTHON_BOOL
+        parts = zip(("payload", "tag"), holds, strict=True)
+        found = Mixed(form.kinds, *(array_lists.shared(state, (maker, key), kind) for key, kind in parts))
+    elif isinstance(form, Row):
         found = Table(tuple(made(state, (maker, k), ()) for k in range(form.length)))
     elif isinstance(form, tuple):
-        found = Mixed(form, _numbers(state, (maker, "payload")), _numbers(state, (maker, "tag")))
-        found.payloads.kind, found.tags.kind = _HOLDS[payload(form)], PYTHON_BOOL
+        payloads, tags = (made(state, (maker, key), ()) for key in ("payload", "tag"))
+        assert isinstance(payloads, (Listing, Shared)) and isinstance(tags, (Listing, Shared))
+        for part, kind in ((payloads, _HOLDS[payload(form)]), (tags, PYTHON_BOOL)):
+            if isinstance(part, Listing):
+                part.kind = kind
+        found = Mixed(form, payloads, tags)
     else:
         found = _numbers(state, maker)
     for item in items:
@@ -106,12 +118,12 @@ def _numbers(state: State, maker: Hashable) -> Listing:
     for cell, t in zip(cells, ("i64 0", "i64 0", "ptr null"), strict=True):
         e.prologue.append(f"store {t}, ptr {cell}")
     state.owned += 1
-    found = Listing(cells[0], cells[1], cells[2], state.owned - 1, maker)
+    found = Listing(cells[0], cells[1], cells[2], slot(e, state.owned - 1), maker)
     e.line(f"store i64 0, ptr {found.length}")
     return found
 
 
-def of_kind(state: State, x: Listing) -> Scalar:
+def of_kind(state: State, x: Listing | Shared) -> Scalar:
     """The kind of its numbers; a guess as long as none was put in."""
     if x.kind is None:
         known = state.forms.get(x.maker)
@@ -119,8 +131,14 @@ def of_kind(state: State, x: Listing) -> Scalar:
     return x.kind
 
 
-def put_kind(state: State, x: Listing, value: Val) -> Num:
+def put_kind(state: State, x: Listing | Shared, value: Val) -> Num:
     """The value as one that the list can hold."""
+    if isinstance(x, Shared):
+        if not isinstance(value, Num) or any(kind.kind == "c" for kind in value.members):
+            raise Unlowered("a list of numbers and other things")
+        if value.members != (x.kind,):
+            raise WrongGuess(dict.fromkeys(x.makers, Carried(_two(joined_kinds((x.kind,), value.members)))))
+        return value
     if isinstance(value, (Arr, Tup)) and (x.kind is None or (x.guessed and x.maker not in state.forms)):
         _learn(state, x.maker, value)
         raise WrongGuess
@@ -184,6 +202,7 @@ def append(state: State, x: Lists, value: Val) -> None:
         return append(state, x.tags, tag)
     number = put_kind(state, x, value)
     e.flush()
+    x = array_lists.cells(e, x) if isinstance(x, Shared) else x
     n = e.effect(f"load i64, ptr {x.length}")
     more = e.effect(f"add nuw nsw i64 {n}, 1")
     _with_room(state, x, n, more)
@@ -249,6 +268,17 @@ def backwards(state: State, maker: Hashable, x: Lists, count: str) -> Lists:
     return new
 
 
+def of_range(state: State, maker: Hashable, x: Rng, count: str) -> Lists:
+    """`list(x)` of a range."""
+    e, new = state.e, made(state, maker, ())
+    e.flush()
+    e.bail_if(e.effect(f"icmp uge i64 {count}, {MOST}"))
+    with trips(state, count) as k:
+        item = e.effect(f"add i64 {x.start}, {e.effect(f'mul i64 {k}, {x.step}')}")
+        append(state, new, one(PYTHON_INT, item, span=x.span))
+    return new
+
+
 def _like(state: State, maker: Hashable, sources: Sequence[Val]) -> Lists:
     """A new list for what others have in them."""
     for x in sources:
@@ -288,7 +318,7 @@ def _grow(state: State, x: Listing, n: str, needed: str) -> None:
     more = e.effect(f"call i64 @llvm.umax.i64(i64 {e.effect(f'shl i64 {n}, 1')}, i64 {FIRST})")
     more = e.effect(f"call i64 @llvm.umax.i64(i64 {more}, i64 {needed})")
     array = new_array(state, [more], kind.dtype, False)
-    held = slot(e, x.place)
+    held = x.place
     e.bail_if(e.effect(f"icmp eq ptr {array}, null"))
     data = e.effect(f"load ptr, ptr {e.effect(f'getelementptr i8, ptr {array}, i64 {HEAD}')}")
     size = e.effect(f"mul i64 {n}, {kind.dtype.itemsize}")
@@ -303,9 +333,21 @@ def _grow(state: State, x: Listing, n: str, needed: str) -> None:
 def repeated(state: State, maker: Hashable, x: Lists, times: Num) -> Lists:
     """`x * times`: each number is that which stands as many places before as there are numbers in `x`."""
     e, new = state.e, _like(state, maker, [x])
+    x, found = (array_lists.cells(e, y) if isinstance(y, Shared) else y for y in (x, new))
+    if isinstance(x, Listing) and isinstance(found, Listing) and new is not found:
+        if of_kind(state, x) == of_kind(state, found):
+            _repeat(state, found, x, times)
+            return new
     if not isinstance(x, Listing) or not isinstance(new, Listing):
         return _again(state, new, x, times)
     new.kind, new.guessed = of_kind(state, x), x.guessed
+    _repeat(state, new, x, times)
+    return new
+
+
+def _repeat(state: State, new: Listing, x: Listing, times: Num) -> None:
+    """Put the numbers of `x` into a list so many times."""
+    e = state.e
     e.flush()
     e.declare("declare i64 @llvm.smax.i64(i64, i64)")
     count, n = length(e, x).text, index(e, times)
@@ -333,7 +375,6 @@ def repeated(state: State, maker: Hashable, x: Lists, times: Num) -> Lists:
     e.jump(head)
     e.start(out)
     e.version += 1
-    return new
 
 
 def _again(state: State, new: Lists, x: Lists, times: Num) -> Lists:
@@ -356,11 +397,14 @@ def length(e: Emitter, x: Lists) -> Num:
         return length(e, x.columns[0])
     if isinstance(x, Mixed):
         return length(e, x.tags)
+    if isinstance(x, Shared):
+        x = array_lists.cells(e, x)
     return one(PYTHON_INT, e.effect(f"load i64, ptr {x.length}"), span=(0, SIZE))
 
 
-def view(state: State, x: Listing) -> Arr:
+def view(state: State, x: Listing | Shared) -> Arr:
     """Its numbers as an array in place, until it changes."""
+    x = array_lists.cells(state.e, x) if isinstance(x, Shared) else x
     e, kind = state.e, of_kind(state, x)
     n, data = length(e, x).text, e.effect(f"load ptr, ptr {x.data}")
     return Arr(kind.dtype, data, (n,), (str(kind.dtype.itemsize),))
@@ -387,6 +431,8 @@ def _put(state: State, x: Lists, at: str, value: Val) -> None:
             _put(state, part, at, given)
     else:
         number = put_kind(state, x, value)
+        state.e.flush()
+        x = array_lists.cells(state.e, x) if isinstance(x, Shared) else x
         store(state.e, number.scalar, _place(state, x, at), number)
 
 
@@ -408,6 +454,8 @@ def pop(state: State, x: Lists) -> Val:
         assert isinstance(payloads, Num) and isinstance(tags, Num)
         return Num(x.members, payloads.text, tags.text)
     e = state.e
+    e.flush()
+    x = array_lists.cells(e, x) if isinstance(x, Shared) else x
     n = length(e, x).text
     e.bail_if(e.effect(f"icmp eq i64 {n}, 0"))
     last = e.effect(f"sub i64 {n}, 1")
@@ -426,7 +474,8 @@ def item(state: State, x: Lists, at: str) -> Val:
     return _number(state, x, at)
 
 
-def _number(state: State, x: Listing, at: str) -> Num:
+def _number(state: State, x: Listing | Shared, at: str) -> Num:
+    x = array_lists.cells(state.e, x) if isinstance(x, Shared) else x
     e, kind = state.e, of_kind(state, x)
     value = e.effect(f"load {memory(kind)}, ptr {_place(state, x, at)}, align 1")
     return one(kind, e.op(f"icmp ne i8 {value}, 0") if kind.kind == "b" else value)
@@ -443,11 +492,11 @@ def type_of(state: State, x: Lists) -> Type:
     if isinstance(x, ArrayList):
         form = array_lists.form_of(state, x)
         return ArrayType(form.dtype, (None, *(int(n) if n.isdigit() else None for n in form.dims)))
-    if isinstance(x, Listing):
+    if isinstance(x, (Listing, Shared)):
         return ArrayType(of_kind(state, x).dtype, (None,))
     if isinstance(x, Mixed):
         return ArrayType(of_kind(state, x.payloads).dtype, (None,))
-    dtypes = [of_kind(state, column).dtype for column in x.columns if isinstance(column, Listing)]
+    dtypes = [of_kind(state, column).dtype for column in x.columns if isinstance(column, (Listing, Shared))]
     if len(dtypes) != len(x.columns):
         raise Unlowered("an array of a list of tuples of other things than numbers")
     return ArrayType(np.result_type(*dtypes), (None, len(dtypes)))
@@ -461,8 +510,9 @@ def as_array(state: State, x: Lists) -> Arr:
         return _rows(state, x)
     if isinstance(x, Mixed):
         return _of_two_kinds(state, x)
-    e, kind = state.e, of_kind(state, x)
-    source = view(state, x)
+    e = state.e
+    x = array_lists.cells(e, x) if isinstance(x, Shared) else x
+    kind, source = of_kind(state, x), view(state, x)
     e.bail_if(e.effect(f"icmp eq i64 {source.dims[0]}, 0"))
     new = create(state, source.dims, kind.dtype, False)
     e.declare("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
@@ -475,7 +525,7 @@ def as_array(state: State, x: Lists) -> Arr:
 def _rows(state: State, x: Table) -> Arr:
     """An array whose rows are the tuples of numbers of a list."""
     e = state.e
-    columns = [column for column in x.columns if isinstance(column, Listing)]
+    columns = [column for column in x.columns if isinstance(column, (Listing, Shared))]
     if len(columns) != len(x.columns):
         raise Unlowered("np.array of a list of tuples of other things than numbers")
     e.flush()

@@ -47,6 +47,7 @@ from runtime.execute.native.results import handed_back
 from runtime.execute.native.scalars import truth
 from runtime.execute.native.signature import parameter
 from runtime.execute.native.state import Form, State, WrongGuess
+from runtime.execute.native.tested import truths
 from runtime.execute.native.values import (
     LISTS,
     Arr,
@@ -77,7 +78,8 @@ def lower(graph: Graph, in_order: bool = True, noting: bool = False) -> Kernel:
         try:
             lowering = _Lowering(graph, in_order, noting, forms, guess)
             kernel = lowering.kernel()
-        except WrongGuess:  # more is known of a list than before, which is at most a few times so
+        except WrongGuess as wrong:  # more is known of a list than before, which is at most a few times so
+            wrong.learned(forms)
             continue
         if lowering.state.contents == guess:
             return kernel
@@ -98,7 +100,7 @@ class _Lowering:
         forms: dict[Hashable, Form],
         guess: dict[Value, ranges.Span],
     ) -> None:
-        self.graph, self.in_order = graph, in_order
+        self.graph, self.in_order = truths(graph), in_order
         self.e = Emitter(watches(graph) or noting)
         self.e.noting = noting
         self.state = State(self.e, forms=forms, often=often(graph), contents=dict(guess))

@@ -7,20 +7,24 @@ holds: filling a template with names made from `leaves` of a value gives that va
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
 from runtime.boxes import UnboundMarker
 from runtime.execute.native import ranges
 from runtime.execute.native.emit import FALSE, TRUE, Emitter, Phi
-from runtime.execute.native.kinds import Unlowered, payload
+from runtime.execute.native.kinds import PYTHON_INT, Members, Unlowered, payload
+from runtime.execute.native.state import Carried, Row, WrongGuess
 from runtime.execute.native.values import (
+    LISTS,
     UNKNOWN,
     Arr,
     ArrayList,
     Listing,
+    Lists,
     Maybe,
     Mixed,
     Num,
+    Shared,
     Static,
     Table,
     Tup,
@@ -80,9 +84,8 @@ def merged(t: Val, x: Val) -> Val:
         return _arrays(t, x)
     if isinstance(t, Static) and isinstance(x, Static) and _same(t.value, x.value):
         return t
-    if isinstance(t, ArrayList) and isinstance(x, ArrayList) and t != x:
-        handle, site = t.handle if t.handle == x.handle else HOLE, t.site if t.site == x.site else UNKNOWN
-        return ArrayList(handle, t.makers | x.makers, max(t.depth, x.depth), site)
+    if isinstance(t, LISTS) and isinstance(x, LISTS) and t != x:
+        return _lists(t, x)
     if t == x:
         return t
     raise Unlowered("a value of different kinds on different ways")
@@ -116,7 +119,7 @@ def free(x: Val) -> Val:
         return dataclasses.replace(x, data=HOLE, dims=dims, strides=strides, handle=handle)
     if isinstance(x, Tup):
         return Tup(tuple(map(free, x.items)))
-    if isinstance(x, ArrayList):
+    if isinstance(x, (ArrayList, Shared)):
         return dataclasses.replace(x, handle=HOLE)
     return opened(x)
 
@@ -147,6 +150,63 @@ def _arrays(t: Arr, x: Arr) -> Arr:
     )
 
 
+def _lists(t: Lists, x: Lists) -> Val:
+    """The template of two lists.  Lists of numbers whose cells are on the stack can't be handed on."""
+    if isinstance(t, Table) and isinstance(x, Table) and len(t.columns) == len(x.columns):
+        return Table(tuple(map(merged, t.columns, x.columns)))  # type: ignore[arg-type]
+    if isinstance(t, Mixed) and isinstance(x, Mixed) and t.members == x.members:
+        return Mixed(t.members, merged(t.payloads, x.payloads), merged(t.tags, x.tags))  # type: ignore[arg-type]
+    if isinstance(t, (ArrayList, Shared)) and isinstance(x, (ArrayList, Shared)):
+        handle, site = t.handle if t.handle == x.handle else HOLE, t.site if t.site == x.site else UNKNOWN
+        both = {"makers": t.makers | x.makers, "depth": max(t.depth, x.depth), "handle": handle, "site": site}
+        if isinstance(t, ArrayList) and isinstance(x, ArrayList):
+            return dataclasses.replace(t, **both)  # type: ignore[arg-type]
+        if isinstance(t, Shared) and isinstance(x, Shared) and t.kind == x.kind:
+            return dataclasses.replace(t, **both)  # type: ignore[arg-type]
+    if all(isinstance(y, (Listing, Shared, Mixed)) for y in (t, x)):
+        kinds = [found for found in map(_kinds, (t, x)) if found] or [(PYTHON_INT,)]
+        raise WrongGuess(dict.fromkeys(_makers(t) | _makers(x), Carried(joined(kinds[0], kinds[-1]))))
+    for y, other in ((t, x), (x, t)):
+        if isinstance(y, Listing) and (y.kind is None or _only_guessed(y)):
+            raise _as_other(y.maker, other, WrongGuess())
+    raise Unlowered("lists of different things on different ways")
+
+
+def _kinds(x: Lists) -> Members:
+    """The kinds of numbers that are in a list; none where nothing was put in."""
+    if isinstance(x, Mixed):
+        return x.members
+    assert isinstance(x, (Listing, Shared))
+    return () if x.kind is None or _only_guessed(x) else (x.kind,)
+
+
+def _makers(x: Lists) -> frozenset[Hashable]:
+    """Under what a list of numbers is remembered."""
+    if isinstance(x, Mixed):
+        return frozenset(key[0] for key in _makers(x.payloads))  # type: ignore[index]
+    assert isinstance(x, (Listing, Shared))
+    return x.makers if isinstance(x, Shared) else frozenset((x.maker,))
+
+
+def _only_guessed(x: Listing | Shared) -> bool:
+    return isinstance(x, Listing) and x.guessed
+
+
+def _as_other(key: Hashable, x: Lists, wrong: WrongGuess) -> WrongGuess:
+    """A list that nothing was put into will hold what another one holds."""
+    if isinstance(x, Table):
+        wrong.found[key] = Row(len(x.columns))
+        for k, column in enumerate(x.columns):
+            _as_other((key, k), column, wrong)
+    elif isinstance(x, ArrayList):
+        wrong.alike[key] = next(iter(x.makers))
+    elif isinstance(x, Mixed):
+        wrong.found[key] = Carried(x.members)
+    elif x.kind is not None:
+        wrong.found[key] = Carried((x.kind,)) if isinstance(x, Shared) else x.kind
+    return wrong
+
+
 def leaves(e: Emitter, t: Val, x: Val) -> list[tuple[str, str]]:
     """(LLVM type, text) of what goes into the template's holes."""
     if isinstance(t, Num) and isinstance(x, Num):
@@ -167,7 +227,7 @@ def leaves(e: Emitter, t: Val, x: Val) -> list[tuple[str, str]]:
         pairs += [("i64", a, b) for a, b in zip((*t.dims, *t.strides), (*x.dims, *x.strides), strict=True)]
         pairs += [("ptr", t.handle or "", x.handle or "")]
         return [(llvm, b) for llvm, a, b in pairs if a == HOLE]
-    if isinstance(t, ArrayList) and isinstance(x, ArrayList):
+    if isinstance(t, (ArrayList, Shared)) and isinstance(x, (ArrayList, Shared)):
         return [("ptr", x.handle)] if t.handle == HOLE else []
     if isinstance(t, Table) and isinstance(x, Table):
         return [leaf for a, b in zip(t.columns, x.columns, strict=True) for leaf in leaves(e, a, b)]
@@ -203,8 +263,12 @@ def filled(t: Val, names: Iterator[str]) -> Val:
             strides=tuple(map(put, t.strides)),
             handle=None if t.handle is None else put(t.handle),
         )
-    if isinstance(t, ArrayList) and t.handle == HOLE:
+    if isinstance(t, (ArrayList, Shared)) and t.handle == HOLE:
         return dataclasses.replace(t, handle=next(names))
+    if isinstance(t, Table):
+        return Table(tuple(filled(column, names) for column in t.columns))  # type: ignore[misc]
+    if isinstance(t, Mixed):
+        return Mixed(t.members, filled(t.payloads, names), filled(t.tags, names))  # type: ignore[arg-type]
     return t
 
 
@@ -224,7 +288,7 @@ def types_of(t: Val) -> list[str]:
         return [llvm for i in t.items for llvm in types_of(i)]
     if isinstance(t, Listing):
         return ["i64", "ptr"] if t.length == HOLE else []
-    if isinstance(t, ArrayList):
+    if isinstance(t, (ArrayList, Shared)):
         return ["ptr"] if t.handle == HOLE else []
     if isinstance(t, Table):
         return [llvm for column in t.columns for llvm in types_of(column)]

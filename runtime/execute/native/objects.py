@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 
-from runtime.execute.native.array_lists import COUNT_AT, ITEMS_AT
+from runtime.execute.native.array_lists import COUNT_AT, ITEMS_AT, cells
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.kinds import Members, Scalar
 from runtime.execute.native.values import (
@@ -19,6 +19,7 @@ from runtime.execute.native.values import (
     Lists,
     Mixed,
     Num,
+    Shared,
     Static,
     Table,
     Tup,
@@ -56,7 +57,7 @@ class Objects:
         if isinstance(shape, Static):
             name = next(k for k, v in self.objects.items() if v is shape.value)
             return self.reference(f"@{name}")
-        if isinstance(shape, (Listing, Table, Mixed)):
+        if isinstance(shape, (Listing, Shared, Table, Mixed)):
             return self.build_list(*self.items(shape, slots))
         at = self.hole(slots)
         if isinstance(shape, (Arr, ArrayList)):
@@ -84,7 +85,7 @@ class Objects:
         if isinstance(x, Mixed):
             (n, payload), (_, tag) = (self.places(part, slots) for part in (x.payloads, x.tags))
             return n, lambda k: self.box_either(x.members, payload(k), e.effect(f"load i8, ptr {tag(k)}"))
-        if isinstance(x, Listing):
+        if isinstance(x, (Listing, Shared)):
             n, place = self.places(x, slots)
             kind = x.kind
             assert kind is not None
@@ -99,11 +100,15 @@ class Objects:
 
         return self.field(found, COUNT_AT, "i64"), array
 
-    def places(self, x: Listing, slots: Iterator[int]) -> tuple[str, Callable[[str], str]]:
+    def places(self, x: Listing | Shared, slots: Iterator[int]) -> tuple[str, Callable[[str], str]]:
         """How many numbers a list has, and where each of them is."""
         e = self.e
 
-        n, data = (e.effect(f"load {llvm}, ptr {self.hole(slots)}") for llvm in ("i64", "ptr"))
+        if isinstance(x, Shared):
+            made = cells(e, dataclasses.replace(x, handle=e.effect(f"load ptr, ptr {self.hole(slots)}")))
+            n, data = e.effect(f"load i64, ptr {made.length}"), e.effect(f"load ptr, ptr {made.data}")
+        else:
+            n, data = (e.effect(f"load {llvm}, ptr {self.hole(slots)}") for llvm in ("i64", "ptr"))
         kind = x.kind
         assert kind is not None
         size = kind.dtype.itemsize

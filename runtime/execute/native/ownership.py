@@ -15,9 +15,9 @@ from runtime.execute.native.emit import Emitter
 from runtime.execute.native.kinds import Unlowered
 from runtime.execute.native.merge import HOLE
 from runtime.execute.native.state import State
-from runtime.execute.native.values import UNKNOWN, Arr, ArrayList, Maybe, Tup, Val
+from runtime.execute.native.values import UNKNOWN, Arr, ArrayList, Maybe, Mixed, Shared, Table, Tup, Val
 
-Object = Union[Arr, ArrayList]
+Object = Union[Arr, ArrayList, Shared]
 
 
 def carried(template: Val) -> int:
@@ -27,8 +27,12 @@ def carried(template: Val) -> int:
 
 def _objects(template: Val, value: Val) -> list[tuple[Object, Object]]:
     """The arrays of a template with those of the value; where it is unbound there are none."""
-    if isinstance(template, (Arr, ArrayList)) and isinstance(value, (Arr, ArrayList)):
+    if isinstance(template, (Arr, ArrayList, Shared)) and isinstance(value, (Arr, ArrayList, Shared)):
         return [(template, value)]
+    if isinstance(template, Table) and isinstance(value, Table):
+        return [p for t, x in zip(template.columns, value.columns, strict=True) for p in _objects(t, x)]
+    if isinstance(template, Mixed) and isinstance(value, Mixed):
+        return [*_objects(template.payloads, value.payloads), *_objects(template.tags, value.tags)]
     if isinstance(template, Tup) and isinstance(value, Tup):
         return [p for t, x in zip(template.items, value.items, strict=True) for p in _objects(t, x)]
     if isinstance(template, Maybe):
@@ -41,8 +45,15 @@ def placed(value: Val, template: Val, depth: int, age: int) -> Val:
     """A carried value as it is known at the head of the loop, or after it."""
     if isinstance(value, Arr) and isinstance(template, Arr) and template.handle == HOLE:
         return dataclasses.replace(value, depth=depth, age=age, site=UNKNOWN)
-    if isinstance(value, ArrayList) and isinstance(template, ArrayList) and template.handle == HOLE:
-        return dataclasses.replace(value, depth=depth, site=UNKNOWN)
+    if isinstance(value, (ArrayList, Shared)) and isinstance(template, (ArrayList, Shared)):
+        held = template.handle == HOLE
+        return dataclasses.replace(value, depth=depth, site=UNKNOWN) if held else value
+    if isinstance(value, Table) and isinstance(template, Table):
+        pairs = zip(value.columns, template.columns, strict=True)
+        return Table(tuple(placed(x, t, depth, age) for x, t in pairs))  # type: ignore[misc]
+    if isinstance(value, Mixed) and isinstance(template, Mixed):
+        payloads = placed(value.payloads, template.payloads, depth, age)
+        return Mixed(value.members, payloads, placed(value.tags, template.tags, depth, age))  # type: ignore[arg-type]
     if isinstance(value, Tup) and isinstance(template, Tup):
         items = zip(value.items, template.items, strict=True)
         return Tup(tuple(placed(x, t, depth, age) for x, t in items))

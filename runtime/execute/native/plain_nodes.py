@@ -35,6 +35,8 @@ from runtime.execute.native.values import (
     Maybe,
     Method,
     Num,
+    Rng,
+    Shared,
     Shown,
     Static,
     Stream,
@@ -153,9 +155,24 @@ def method_of_array(
     return value(state, same, given)
 
 
+def of_items(state: State, node: Node, target: object, x: Val) -> Val | None:
+    """What Python's `sum`, `reversed` or `list` gives for what has items; None for what is not known."""
+    e = state.e
+    if target is sum:
+        return list_calls.total(state, x)
+    if target is reversed and isinstance(x, (*LISTS, Arr)):
+        return Backwards(x, iterables.count(e, x))
+    if target is list and isinstance(x, Rng):
+        return lists.of_range(state, node.outputs[0], x, iterables.count(e, x))
+    if target is list and isinstance(x, LISTS):
+        return lists.joined(state, node.outputs[0], [x])
+    if target is list and isinstance(x, Backwards) and isinstance(x.of, LISTS):
+        return lists.backwards(state, node.outputs[0], x.of, x.count)
+    return None
+
+
 def function(state: State, node: Node, op: str, args: list[Val], keywords: dict[str, Val]) -> Val:
     """The result of a function of NumPy's or of a call."""
-    e = state.e
     if is_elementwise(node) and any(map(elementwise.is_array, args)):
         if op == "nd.astype":
             return reductions.cast(state, args, keywords)
@@ -173,14 +190,9 @@ def function(state: State, node: Node, op: str, args: list[Val], keywords: dict[
         made = lists.called(state, node.outputs[0], args[0], args[1:])
         return Static(None) if made is None else made
     if op == "py.call" and isinstance(args[0], Static) and len(args) == 2 and not node.attr("starred"):
-        if args[0].value is sum:
-            return list_calls.total(state, args[1])
-        if args[0].value is reversed and isinstance(args[1], (*LISTS, Arr)):
-            return Backwards(args[1], iterables.count(e, args[1]))
-        if args[0].value is list and isinstance(args[1], LISTS):
-            return lists.joined(state, node.outputs[0], [args[1]])
-        if args[0].value is list and isinstance(args[1], Backwards) and isinstance(args[1].of, LISTS):
-            return lists.backwards(state, node.outputs[0], args[1].of, args[1].count)
+        made_of = of_items(state, node, args[0].value, args[1])
+        if made_of is not None:
+            return made_of
     if op == "py.call" and isinstance(args[0], Static) and not node.attr("starred"):
         ufunc = getattr(args[0].value, "__self__", None)
         if isinstance(ufunc, np.ufunc) and args[0].value == ufunc.at and not keywords:
@@ -250,7 +262,7 @@ def as_key(state: State, key: Val) -> Val:
     """The key of an array with arrays in place of its lists."""
     if isinstance(key, Tup):
         return Tup(tuple(as_key(state, part) for part in key.items))
-    if isinstance(key, Listing):
+    if isinstance(key, (Listing, Shared)):
         return lists.view(state, key)
     if isinstance(key, Shown):
         return HANDLERS["np.array"](state, [Tup(key.items)], {})

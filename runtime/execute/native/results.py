@@ -11,7 +11,7 @@ import dataclasses
 from runtime.execute.native import lists, merge
 from runtime.execute.native.kinds import Unlowered
 from runtime.execute.native.state import State
-from runtime.execute.native.values import Arr, ArrayList, Listing, Mixed, Num, Static, Table, Tup, Val
+from runtime.execute.native.values import Arr, ArrayList, Listing, Mixed, Num, Shared, Static, Table, Tup, Val
 
 
 def handed_back(state: State, x: Val, seen: set[Val]) -> Val:
@@ -24,14 +24,20 @@ def handed_back(state: State, x: Val, seen: set[Val]) -> Val:
         return dataclasses.replace(x, handle=merge.HOLE)
     if isinstance(x, ArrayList):
         return dataclasses.replace(x, handle=merge.HOLE)
+    if isinstance(x, Shared):
+        for other in seen:
+            if isinstance(other, Shared):  # two would be made of it
+                state.e.bail_if(state.e.op(f"icmp eq ptr {x.handle}, {other.handle}"))
+        seen.add(x)
+        return dataclasses.replace(x, handle=merge.HOLE)
     if isinstance(x, (Listing, Table, Mixed)):
         if x in seen:
             raise Unlowered("a list that is returned twice")  # two would be made of it
         seen.add(x)
         if isinstance(x, Table):
-            return Table(tuple(handed_back(state, column, set()) for column in x.columns))  # type: ignore[misc]
+            return Table(tuple(handed_back(state, column, seen) for column in x.columns))  # type: ignore[misc]
         if isinstance(x, Mixed):
-            parts = (handed_back(state, part, set()) for part in (x.payloads, x.tags))
+            parts = (handed_back(state, part, seen) for part in (x.payloads, x.tags))
             return Mixed(x.members, *parts)  # type: ignore[arg-type]
         lists.of_kind(state, x)
         return dataclasses.replace(x, length=merge.HOLE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Union
 
 import numpy as np
@@ -17,7 +17,28 @@ from runtime.ir.graph import Value
 
 
 class WrongGuess(Exception):
-    """A list holds other things than was thought when it was read; `State.forms` has them now."""
+    """A list holds other things than was thought when it was read, or has to be another kind of list.
+
+    found: what is to be thought of it, besides what `State.forms` has now.  alike: lists that hold the same.
+    """
+
+    def __init__(
+        self, found: Mapping[Hashable, Form] | None = None, alike: Mapping[Hashable, Hashable] | None = None
+    ) -> None:
+        super().__init__()
+        self.found, self.alike = dict(found or {}), dict(alike or {})
+
+    def learned(self, forms: dict[Hashable, Form]) -> None:
+        """Remember it."""
+        forms.update(self.found)
+        forms.update({key: forms[other] for key, other in self.alike.items() if other in forms})
+
+
+@dataclass(frozen=True)
+class Carried:
+    """Numbers of one or two kinds, in a list that loops or branches hand on."""
+
+    kinds: Members
 
 
 @dataclass(frozen=True)
@@ -40,7 +61,7 @@ class Row:
     length: int
 
 
-Form = Union[Scalar, Members, Held, Row]  # what is in a list; two kinds of numbers are a tuple
+Form = Union[Scalar, Members, Carried, Held, Row]  # what is in a list; two kinds of numbers are a tuple
 
 
 @dataclass

@@ -182,14 +182,14 @@ class Listed:
 class Listing:
     """A list of numbers of one kind, which is known from the first that is put in.
 
-    length, room, data: cells on the stack.  place: the slot of `%owned` that holds its memory.  maker: what
-    is remembered of it under.  guessed: whether the kind was needed before anything was put in.
+    length, room, data: cells, on the stack or of a `Shared`.  place: where its memory is held.  maker: under
+    what it is remembered.  guessed: whether the kind was needed before anything was put in.
     """
 
     length: str
     room: str
     data: str
-    place: int
+    place: str
     maker: Hashable
     kind: Scalar | None = None
     guessed: bool = False
@@ -208,24 +208,39 @@ class ArrayList:
     site: int
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
+class Shared:
+    """A list of numbers of one kind that is handed on by loops or branches: a Python list of the array that
+    its cells are in, and of the one that its numbers are in.
+
+    makers: what is remembered of it under.  depth, site: as of arrays.
+    """
+
+    handle: str
+    kind: Scalar
+    makers: frozenset[Hashable]
+    depth: int
+    site: int
+
+
+@dataclass(frozen=True)
 class Table:
     """A list of tuples of one length: a list for each of their items."""
 
     columns: tuple[Lists, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Mixed:
     """A list of numbers of two kinds: their payloads, and their tags."""
 
     members: Members
-    payloads: Listing
-    tags: Listing
+    payloads: Listing | Shared
+    tags: Listing | Shared
 
 
-Lists = Union[Listing, ArrayList, Table, Mixed]
-LISTS = (Listing, ArrayList, Table, Mixed)
+Lists = Union[Listing, Shared, ArrayList, Table, Mixed]
+LISTS = (Listing, Shared, ArrayList, Table, Mixed)
 
 
 @dataclass(frozen=True)
@@ -292,8 +307,8 @@ class Cut:
 
 
 Val = Union[
-    Num, Arr, Tup, Rng, Zip, Listed, Listing, ArrayList, Table, Mixed, Shown, Method, Stream, Drawing, Count,
-    Static, Cut, Maybe, Lazy, Backwards
+    Num, Arr, Tup, Rng, Zip, Listed, Listing, Shared, ArrayList, Table, Mixed, Shown, Method, Stream,
+    Drawing, Count, Static, Cut, Maybe, Lazy, Backwards
 ]  # fmt: skip
 
 

@@ -338,6 +338,190 @@ def gone_through_backwards(y, n):  # type: ignore[no-untyped-def]
     return t, list(reversed(ys)), list(ys)
 
 
+def sorted_again(y, n):  # type: ignore[no-untyped-def]
+    sim = [y, y + 1, y * 2]
+    fs = [3.0, 1.0, 2.0]
+    for k in range(n):
+        o = np.argsort(fs)
+        sim = [sim[i] for i in o]
+        fs = [fs[i] for i in o]
+        fs[0] = fs[0] + 2.5
+    return sim, fs
+
+
+def one_row_after_the_other(y, n):  # type: ignore[no-untyped-def]
+    prev = list(range(n + 1))
+    for i in range(1, 30):
+        cur = [i]
+        for j in range(1, n + 1):
+            c = 0 if (i * j) % 3 else 1
+            cur.append(min(prev[j] + 1, cur[j - 1] + 1, prev[j - 1] + c))
+        prev = cur
+    return prev[-1], prev
+
+
+def two_rows_take_turns(y, n):  # type: ignore[no-untyped-def]
+    prev = [0.0] * (n + 1)
+    cur = [0.0] * (n + 1)
+    for i in range(20):
+        for j in range(1, n + 1):
+            cur[j] = max(prev[j], cur[j - 1]) + 0.5 * ((i * j) % 3)
+        prev, cur = cur, prev
+    return prev, cur
+
+
+def rows_made_anew(y, n):  # type: ignore[no-untyped-def]
+    prev = [0.0] * (n + 1)
+    for i in range(20):
+        cur = [0.0] * (n + 1)
+        for j in range(1, n + 1):
+            cur[j] = max(prev[j], cur[j - 1]) + 0.5 * ((i * j) % 3)
+        prev = cur
+    return prev
+
+
+def beam(y, n):  # type: ignore[no-untyped-def]
+    best = [(0.0, 0)]
+    for k in range(n):
+        new = []
+        for s, i in best:
+            new.append((s + y[0] * (i % 3), i + 1))
+            if len(new) < 8:
+                new.append((s - 0.5, i * 2))
+        best = new
+    return best
+
+
+def lists_asked(y, n):  # type: ignore[no-untyped-def]
+    front = [1]
+    steps = 0
+    while front and steps < n:
+        nxt = []
+        for v in front:
+            if v % 2 == 0:
+                nxt.append(v // 2)
+            elif v < 1000:
+                nxt.append(3 * v + 1)
+            if v % 5 == 0 and len(nxt) < 50:
+                nxt.append(v + 1)
+        front = nxt
+        steps += 1
+    return front, steps
+
+
+def best_so_far(y, n):  # type: ignore[no-untyped-def]
+    best = []
+    score = -1.0
+    for k in range(n):
+        path = []
+        for j in range(k % 7):
+            path.append(j * k)
+        s = (k * 37) % 11 * 1.0
+        if s > score:
+            score = s
+            best = path
+    return best, score
+
+
+def two_names_of_one(y, n):  # type: ignore[no-untyped-def]
+    a = [1, 2, 3]
+    b = a
+    for k in range(n):
+        if k % 2:
+            a = [k]
+        a.append(k)
+        b.append(-k)
+    return a, b
+
+
+def two_names(y, n):  # type: ignore[no-untyped-def]
+    a = [1]
+    b = [2]
+    for k in range(n):
+        if k % 3 == 0:
+            a, b = b, a
+        if k % 5 == 0:
+            b = a
+        a.append(k)
+        b.append(-k)
+        if len(a) > 10:
+            a = [0]
+    return len(a), len(b), a[-1], b[-1], a
+
+
+def one_becomes_the_other(y, n):  # type: ignore[no-untyped-def]
+    a = [1]
+    b = [2]
+    for k in range(n):
+        a = b
+        b = [k]
+    return a, b
+
+
+def returned_twice(y, n):  # type: ignore[no-untyped-def]
+    a = [1]
+    b = [2]
+    for k in range(n):
+        b = [k]
+        a = b
+    return a, b
+
+
+def best_arrays(y, n):  # type: ignore[no-untyped-def]
+    best = []
+    for k in range(n):
+        cur = []
+        for j in range(k % 4):
+            cur.append(y * j)
+        if len(cur) >= len(best):
+            best = cur
+    return best
+
+
+def of_two_kinds_made_anew(y, n):  # type: ignore[no-untyped-def]
+    ts = [0]
+    for k in range(n):
+        ts = [t * 0.5 for t in ts]
+        ts.append(k)
+    return ts
+
+
+def best_tuples(y, n):  # type: ignore[no-untyped-def]
+    best = []
+    for k in range(n):
+        cur = []
+        for j in range(k % 4):
+            cur.append((j, y * j, 0.5))
+        if len(cur) >= len(best):
+            best = cur
+    return best
+
+
+def made_anew_in_inner_loops(y, n):  # type: ignore[no-untyped-def]
+    total = 0
+    row = [1]
+    for k in range(n):
+        for j in range(3):
+            row = [v + j for v in row]
+            if len(row) < 20:
+                row.append(k)
+        total += row[-1] + len(row)
+    return total, row
+
+
+def asked_later(y, n):  # type: ignore[no-untyped-def]
+    held = []
+    count = 0
+    for k in range(n):
+        asked = held and k
+        held.append(k)
+        if asked:
+            count += 1
+        if k % 3 == 0:
+            held.pop()
+    return held, count
+
+
 CASES: list[tuple[Callable[..., Any], bool]] = [
     (recorded, True), (given_back, True), (from_nothing, True), (array_of_nothing, True), (one_array, True),
     (argument, True), (items, True), (popped, True), (popped_too_often, True), (out_of_range, True),
@@ -348,6 +532,11 @@ CASES: list[tuple[Callable[..., Any], bool]] = [
     (joined, True), (joined_along_rows, True), (sum_of_arrays, True), (sums, True),
     (sum_of_bools, True),
     (functions_of_a_list, True), (methods_of_the_array, True), (gone_through_backwards, True),
+    (sorted_again, True), (one_row_after_the_other, True), (two_rows_take_turns, True),
+    (rows_made_anew, True), (beam, True), (lists_asked, True), (best_so_far, True),
+    (two_names_of_one, True), (two_names, True), (one_becomes_the_other, True), (returned_twice, True),
+    (best_arrays, True), (of_two_kinds_made_anew, True), (best_tuples, True),
+    (made_anew_in_inner_loops, True), (asked_later, False),
 ]  # fmt: skip
 
 
@@ -377,7 +566,10 @@ def test_what_is_one_array_is_one_array() -> None:
     assert all(x.base is None and x.flags.owndata for x in ys)
 
 
-LEAKS = (given_back, argument, items, popped, with_arrays, carried, put_together, lists_in_loops, floats)
+LEAKS = (
+    given_back, argument, items, popped, with_arrays, carried, put_together, lists_in_loops, floats,
+    sorted_again, two_rows_take_turns, beam, best_arrays, best_tuples, sum_of_arrays,
+)  # fmt: skip
 GIVEN_UP = (popped_too_often, out_of_range, sizes_that_differ)
 
 
