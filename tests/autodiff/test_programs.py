@@ -57,6 +57,18 @@ def write_by_position(x: Any) -> Any:
     return (y * x).sum() + (parts[0] * x).sum() + z.sum()
 
 
+def write_what_lists_hold(x: Any) -> Any:
+    y, held, total = x * 1.0, [], 0.0
+    for k in range(20):
+        held.append(y)
+        if k % 2:
+            held.append(y[::-1])
+    y[1:] *= 3.0
+    for item in held:
+        total += (item * x).sum()
+    return total
+
+
 def write_through_view(x: Any) -> Any:
     y = x * 2
     v = y[1:]

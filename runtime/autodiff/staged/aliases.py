@@ -61,12 +61,13 @@ def in_memory(t: Type) -> bool:
 class Class:
     """origins: how many arrays it may be made of (1 and not outside: one array and its views).
 
-    outside: whether it has values from outside in it.  heirs: values that may go on as the same array, after
-    which no value of this class is used."""
+    outside: whether it has values from outside in it.  exposed: whether lists hold some of it.  heirs: values
+    that may go on as the same array, after which no value of this class is used."""
 
     origins: int = 0
     outside: bool = False
     written: bool = False
+    exposed: bool = False
     heirs: list[Value] = dataclasses.field(default_factory=list)
 
 
@@ -169,6 +170,7 @@ class Aliases:
             mine.origins += y_class.origins
             mine.outside |= y_class.outside
             mine.written |= y_class.written
+            mine.exposed |= y_class.exposed
             mine.heirs += y_class.heirs
         mine.origins += extra
         if isinstance(y, Value) and y in self.parent and self._root(y) is not self._root(x):
@@ -309,7 +311,7 @@ class Aliases:
         """The array can be reached by others, too."""
         if isinstance(x, Value) and x in self.parent:
             mine = self.of(x)
-            mine.outside, mine.origins = True, mine.origins + 1
+            mine.outside, mine.exposed, mine.origins = True, True, mine.origins + 1
 
     def _holder(self, node: Node) -> None:
         out = node.outputs[0]
@@ -462,6 +464,9 @@ class Aliases:
         for x, written in zip(operands, inner.written_params, strict=True):
             if written:
                 self._write(x)
+        for x, param in zip(operands, inner.params, strict=True):
+            if param in inner.parent and inner.of(param).exposed:
+                self._exposed(x)
         if inner.unknown:
             for x in operands:
                 if in_memory(x.type) and isinstance(x, Value) and x in self.parent:
