@@ -169,6 +169,11 @@ def tell_places(of: Callable[[types.FrameType], Span | None], role: Callable[[ty
     _place_of_plan, _role_of_code = of, role
 
 
+def is_generated(code: types.CodeType) -> bool:
+    """Whether code is not the user's as it stands, wherever it says that it stands."""
+    return _role_of_code is not None and bool(_role_of_code(code))
+
+
 Level = tuple[str, int, dict[str, Any]]  # file, line, globals
 
 

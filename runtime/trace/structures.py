@@ -14,7 +14,7 @@ from typing import Any
 
 from runtime import tree
 from runtime.errors import Span, StructureError
-from runtime.places import is_users, span_here
+from runtime.places import is_generated, is_users, span_here
 from runtime.trace.core import active
 from runtime.trace.values import Traced
 from runtime.types import ArrayType, WeakType, type_of
@@ -84,7 +84,9 @@ def as_carry(value: Any, count: int, body: Any = None, before: Sequence[Any] = (
 def _by_hand(function: Any) -> bool:
     """Whether a user wrote the function as it stands: one that was converted may well make a tuple of one."""
     code = _code(function)
-    return code is not None and not code.co_filename.startswith("<") and is_users(code.co_filename)
+    if code is None or code.co_filename.startswith("<") or is_generated(code):
+        return False
+    return is_users(code.co_filename)
 
 
 def _wrong_result(body: Any, value: Any, why: str) -> StructureError:

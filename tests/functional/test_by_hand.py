@@ -378,12 +378,16 @@ def test_converted_loops_may_make_tuples_of_one():
     assert ag.convert(nested)(3) == (3,)
 
 
-def test_converted_loops_over_nothing_raise_what_python_raises():
+@pytest.mark.parametrize("executor", ["auto", "numpy"])
+def test_converted_loops_over_nothing_raise_what_python_raises(executor):
     def over(x):
         for item in x:
             return item
 
     for run in (ag.function(over), ag.convert(over), over):
-        with pytest.raises(TypeError, match="^'int' object is not iterable$") as caught:
+        with (
+            ag.settings.override(executor=executor),
+            pytest.raises(TypeError, match="^'int' object is not iterable$") as caught,
+        ):
             run(3)
         assert type(caught.value) is TypeError
