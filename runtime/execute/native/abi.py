@@ -31,6 +31,7 @@ PYTHON_API = (
     "PyTuple_New", "PyTuple_SetItem", "PyList_New", "PyList_SetItem", "PyList_Append", "PyList_SetSlice",
     "PyObject_Vectorcall",
     "PyThreadState_Get",
+    "PyTuple_GetItem", "PyTuple_Size",
 )  # fmt: skip
 LIBM = (
     "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "expm1", "log1p", "sin",

@@ -120,5 +120,15 @@ def _picked(low: Lowering, node: Node, choice: str, args: list[list[Val]]) -> li
 
 def _dear(line: str) -> bool:
     """Whether an instruction should only be done where it is needed: it is slow, or may raise a flag."""
-    words = ("div ", "rem ", "call double @", "call float @", "call <", "call void @", "store ", "@Py")
+    words = (
+        "div ",
+        "rem ",
+        "call double @",
+        "call float @",
+        "call <",
+        "call void @",
+        "store ",
+        "@Py",
+        "@autograph_random",
+    )
     return any(word in line for word in words)

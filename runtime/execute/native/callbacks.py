@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from runtime.execute.native import abi, lists
+from runtime.execute.native import abi, direct_draws, lists
 from runtime.execute.native.arrays import dense, memory
 from runtime.execute.native.elementwise import materialized
 from runtime.execute.native.emit import FLAGS, TRUE
@@ -23,7 +22,7 @@ from runtime.execute.native.kinds import PYTHON_FLOAT, PYTHON_INT, Unlowered, nu
 from runtime.execute.native.ownership import slot
 from runtime.execute.native.shares import Serial
 from runtime.execute.native.state import State
-from runtime.execute.native.streams import is_stream
+from runtime.execute.native.streams import owner
 from runtime.execute.native.values import LISTS, Arr, Drawing, Lazy, Num, Static, Tup, Val, one
 from runtime.ir.graph import Const, Node, Operand, Value
 from runtime.ops.table import OPS
@@ -219,15 +218,8 @@ def draws(node: Node, args: Sequence[Val]) -> bool:
     """Whether the node draws from a random stream."""
     if node.op != "py.call" or node.attr("starred") or not node.outputs:
         return False
-    return isinstance(args[0], Drawing) or _owner(args[0]) is not None
-
-
-def _owner(x: Val) -> Any:
-    """The stream of which a value is a method."""
-    method = x.value if isinstance(x, Static) else None
-    if not isinstance(method, (types.MethodType, types.BuiltinFunctionType)):
-        return None
-    return method.__self__ if is_stream(type(method.__self__)) else None
+    method = args[0]
+    return isinstance(method, Drawing) or isinstance(method, Static) and owner(method.value) is not None
 
 
 def drawn(state: State, node: Node, args: list[Val]) -> Val:
@@ -242,19 +234,24 @@ def drawn(state: State, node: Node, args: list[Val]) -> Val:
     writer = _Objects(state)
     first = len(node.inputs) - len(node.keywords)
     if isinstance(method, Drawing):
-        run, stream = getattr(method.of.cls, method.name), method.of.text
-        objects = [stream]
+        cls, name, stream = method.of.cls, method.name, method.of.text
+        run, objects = getattr(cls, name), [stream]
     else:
         assert isinstance(method, Static)
-        run, stream = method.value, state.symbol(_owner(method))
-        objects = []
+        of = owner(method.value)
+        cls, name, stream = type(of), method.value.__name__, state.symbol(of)
+        run, objects = method.value, []
+    number = None if node.keywords else direct_draws.drawn(state, cls, name, stream, args[1:])
+    if number is not None and number.scalar.type == t:
+        return number
     named = zip(node.keywords, node.inputs[first:], strict=True)
     constant = {name: x.value for name, x in named if isinstance(x, Const)}
     if len(constant) != len(node.keywords):
         raise Unlowered("a draw with keywords that are not known")
     run = functools.partial(run, **constant) if constant else run
     objects += [writer.of(args[k], node.inputs[k]) for k in range(1, first)]
-    state.streams.add(stream)
+    state.stream(stream)
+    state.calls_streams = True
     return _result(state, t, _made(state, run, objects, writer))
 
 

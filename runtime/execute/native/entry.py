@@ -103,7 +103,14 @@ def module(kernel: Kernel, in_order: bool) -> str:
         f'!{k} = !{{!"branch_weights", i32 {yes}, i32 {no}}}' for k, (yes, no) in enumerate(WEIGHTS)
     )
     define = f"define ptr @entry(ptr %self, ptr %args, i64 %nargs) {BRIEFLY} {{\n{body}\n}}"
-    parts = [kernel.text, _RELEASE, define] if kernel.owned > FEW else [kernel.text, define]
+    if kernel.streams:
+        declared += ["declare i64 @PyTuple_Size(ptr)", "declare ptr @PyTuple_GetItem(ptr, i64)"]
+    parts = [
+        kernel.text,
+        *[_RELEASE] * (kernel.owned > FEW),
+        *[streams.UNLOCKED] * bool(kernel.streams),
+        define,
+    ]
     text = "\n".join([*lines, *dict.fromkeys(declared), VARIABLES, *parts, weights])
     return text + "\n"
 
@@ -160,7 +167,7 @@ class _Entry:
         self.need(e.effect(f"icmp ne i32 {e.effect('load i32, ptr @enabled')}, 0"))
         self.need(e.effect(f"icmp eq i64 %nargs, {len(kernel.params)}"))
         self.untraced()
-        objects, arguments = [], []
+        objects, arguments, hidden = [], [], list[str]()
         for k, x in enumerate(kernel.params):
             at = e.op(f"getelementptr ptr, ptr %args, i64 {k}")
             objects.append(e.op(f"load ptr, ptr {at}"))
@@ -173,11 +180,15 @@ class _Entry:
         copying.pass_over(e, large, lambda: self.call_plan("autograph_on_bail"))
         begin = copying.clock(e, large)
         copies = self.save([(objects[k], kernel.params[k]) for k in put_back])
-        self.back = streams.keep(e, self.symbol, kernel.streams, objects, [c for _, c in copies], self.bail)
+        if kernel.streams:
+            own = [copy for _, copy in copies]
+            bits, self.back = streams.keep(e, self.symbol, kernel.streams, objects, own, self.bail)
+            hidden = [f"ptr {bits}", f"ptr {self.back}"]
         middle = copying.clock(e, large)
         if kernel.watch:
             self.clear_flags(*control[:2])
-        texts = ", ".join([*arguments, f"ptr {out}", f"ptr {owned}", f"ptr {control[2]}", f"ptr {cells}"])
+        hidden = [f"ptr {x}" for x in (out, owned, control[2], cells)] + hidden
+        texts = ", ".join([*arguments, *hidden])
         status = e.effect(f"call i32 @kernel({texts})")
         copying.judge(e, kernel.gain, large, begin, middle)
         stopped, going = e.block("stopped"), e.block("going")

@@ -30,6 +30,7 @@ from runtime.execute.native import (
     plain_nodes,
     ranges,
     shares,
+    streams,
     tallies,
 )
 from runtime.execute.native.emit import FALSE, OVERFLOWS, TRUE, Block, Emitter, Phi
@@ -104,6 +105,7 @@ class _Lowering:
         self.e = Emitter(watches(graph) or noting)
         self.e.noting = noting
         self.state = State(self.e, forms=forms, often=often(graph), contents=dict(guess))
+        self.state.draws = streams.drawing(graph)
         self.changes = 0
         self.settled: dict[Node, list[Val]] = {}
 
@@ -132,7 +134,11 @@ class _Lowering:
         self.e.end("ret i32 1")
         self.e.start(Block("interrupted"))
         self.e.end("ret i32 2")
-        arguments = ", ".join([*self.e.parameters, "ptr %out", "ptr %owned", "ptr %raised", "ptr %saves"])
+        if self.state.draws and not self.state.streams:
+            raise Unlowered("a random stream that nothing is drawn from")
+        hidden = ["ptr %bits", "ptr %held"] if self.state.draws else []
+        hidden = ["ptr %out", "ptr %owned", "ptr %raised", "ptr %saves", *hidden]
+        arguments = ", ".join([*self.e.parameters, *hidden])
         text = f"define internal i32 @kernel({arguments}) noinline nounwind {{\n{self.e.body()}\n}}\n"
         text = "\n".join(
             [*self.e.helpers.values(), *self.e.parts, text, *self.e.metadata, *self.e.described()]
@@ -140,11 +146,11 @@ class _Lowering:
         s = self.state
         e = self.e
         written = frozenset(s.written)
-        faster = gain(self.graph) if not s.streams else min(gain(self.graph), callbacks.GAIN)
+        faster = min(gain(self.graph), callbacks.GAIN) if s.calls_streams else gain(self.graph)
         return Kernel(
             text, tuple(e.declarations), params, shape, written, tuple(s.saves), s.owned, e.watch, e.outside,
             e.bails > 0, e.wrapping > 0 and not e.noting, s.objects, s.addresses, faster,
-            tuple(sorted(s.streams)),
+            tuple(s.streams),
         )  # fmt: skip
 
     # ------------------------------------------------------------------ regions and nodes

@@ -92,7 +92,8 @@ def breathe(state: State) -> tuple[str, str]:
     """Let other threads run and signals be handled: a number that is 0 to go on, and else where to go."""
     e = state.e
     if e.part is None:
-        return e.effect("call i32 @breathe()"), "interrupted"
+        how = "breathe_drawing(ptr %held)" if state.draws else "breathe()"
+        return e.effect(f"call i32 @{how}"), "interrupted"
     code = e.effect(f"call i32 {state.address('pause', pool.address('pause'))}(i64 %seat)")
     e.line(f"store i32 {code}, ptr %left")
     return code, "leave"

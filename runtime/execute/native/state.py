@@ -68,9 +68,11 @@ Form = Union[Scalar, Members, Carried, Held, Row]  # what is in a list; two kind
 class State:
     """e: the code.  depth: loops around.  written: parameters whose memory is written to.  owned: how many
     arrays the code may make.  free: arrays made before whose memory may be taken.  objects: Python objects
-    that the code refers to, by symbol.  streams: the random streams that it draws from.  addresses: other
-    places outside that it refers to.  forms: what lists hold, by what makes them, as far as earlier attempts
-    found out.  asked: lists of arrays whose form was relied on.  held: sites whose arrays are in lists.
+    that the code refers to, by symbol.  streams: the random streams that it draws from, with a
+    number each; draws: whether there may be any; calls_streams: whether Python is called for it.
+    addresses: other places outside that it refers to.  forms: what lists hold, by what makes them, as far as
+    earlier attempts found out.  asked: lists of arrays whose form was relied on.  held: sites whose arrays
+    are in lists.
     often: mathematical functions that are written once.
     last: whether nothing follows in the graph.  params: the values of its parameters.  saves: those that are
     copied by the code itself, where they must be, before they are written.
@@ -84,7 +86,9 @@ class State:
     owned: int = 0
     free: list[Arr] = dataclasses.field(default_factory=list)
     objects: dict[str, object] = dataclasses.field(default_factory=dict)
-    streams: set[str] = dataclasses.field(default_factory=set)
+    streams: dict[str, int] = dataclasses.field(default_factory=dict)
+    draws: bool = False
+    calls_streams: bool = False
     addresses: dict[str, int] = dataclasses.field(default_factory=dict)
     forms: dict[Hashable, Form] = dataclasses.field(default_factory=dict)
     asked: set[Hashable] = dataclasses.field(default_factory=set)
@@ -108,6 +112,10 @@ class State:
             )
         self.objects[name] = value
         return f"@{name}"
+
+    def stream(self, text: str) -> int:
+        """The number of a random stream."""
+        return self.streams.setdefault(text, len(self.streams))
 
     def address(self, name: str, at: int) -> str:
         """A place outside as an operand; the text never holds the number, which is another in each process.

@@ -2,7 +2,9 @@
 
 import math
 import random
+import runpy
 import signal
+import threading
 
 import numpy as np
 import pytest
@@ -302,6 +304,124 @@ def test_an_interrupt_leaves_what_was_done():
     again.random(done - 1)
     assert done > 50 and again.random() in out[:7]
     assert rng.random() in again.random(2)
+
+
+def direct(rng, a, b):
+    out = np.empty((N, 12))
+    for i in range(N):
+        out[i, 0] = rng.random()
+        out[i, 1] = rng.uniform(a, b)
+        out[i, 2] = rng.standard_normal()
+        out[i, 3] = rng.standard_exponential()
+        out[i, 4] = rng.normal(a, b)
+        out[i, 5] = rng.lognormal(a, b)
+        out[i, 6] = rng.laplace(a, b)
+        out[i, 7] = rng.logistic(a, b)
+        out[i, 8] = rng.gumbel(a, b)
+        out[i, 9] = rng.exponential(b)
+        out[i, 10] = rng.gamma(b, b) + rng.beta(b, b)
+        out[i, 11] = rng.poisson(b)
+    return out
+
+
+PAIRS = [
+    (0.5, 2.0), (np.float64(-1.5), np.float32(2.5)), (1, 3), (np.int8(1), np.int64(70)), (True, 2.5),
+    (-5, 2**60),
+    (0.5, 0.0), (0.5, -0.0), (0.5, -1.0), (2.0, 1.0), (0.5, math.nan), (math.nan, 1.0), (math.inf, 2.0),
+    (0.5, math.inf), (-1.7e308, 1.7e308), (0, 1e300), (0.5, 1e-320), (3.0, 1000.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("a,b", PAIRS)
+def test_draws_without_python(a, b):
+    check(direct, BOTH[:1], a, b, calls=2, native=False)
+
+
+@pytest.mark.parametrize("a,b", PAIRS)
+def test_each_draw_alone_with_all_arguments(a, b, tmp_path):
+    lines = ["import numpy as np", f"N = {N}"]
+    calls = ("uniform(a, b)", "normal(a, b)", "laplace(a, b)", "exponential(b)", "gamma(b, b)", "poisson(b)",
+             "beta(a, b)", "uniform(a)", "normal(b)")  # fmt: skip
+    for k, call in enumerate(calls):
+        lines += [f"def f{k}(rng, a, b):", "    s = 0.0", "    for i in range(N):"]
+        lines += [f"        s = s * 0.5 + rng.{call}", "    return s", ""]
+    (tmp_path / "alone.py").write_text("\n".join(lines))
+    space = runpy.run_path(str(tmp_path / "alone.py"))
+    for k in range(len(calls)):
+        check(space[f"f{k}"], BOTH if k in (0, 1, 7) else BOTH[:1], a, b, calls=2, native=False)
+
+
+def picks(rng, low, high):
+    s = 0.0
+    for i in range(N):
+        s = s * 0.25 + rng.integers(low, high)
+        s = s * 0.25 + rng.integers(high) + i
+    return s
+
+
+RANGES = [
+    (0, 6), (-5, 1), (3, 4), (0, 2**31), (0, 2**32), (1, 2**32 + 1), (-(2**63), 2**63 - 1), (np.int8(1), 9),
+    (0, np.int64(2**40)), (5, 5), (6, 5), (0, 2**63), (0, 2**64), (0.0, 6.0), (True, 4), (0, np.uint64(9)),
+    (-(2**64), 4),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("low,high", RANGES)
+def test_whole_numbers_of_a_range(low, high):
+    check(picks, BOTH[:1], low, high, calls=2, native=False)
+
+
+def kinds_change(rng, n):
+    x, s = 0.0, 0.0
+    for i in range(n):
+        x = rng.normal(x, 0.5) if rng.random() < 0.9 else float(i)
+        s += x
+    return s
+
+
+def test_draws_that_go_into_draws():
+    check(kinds_change, BOTH[:1], N)
+
+
+def in_branches(rng, n):
+    a = b = 0
+    for i in range(n):
+        k = rng.integers(10) if i % 3 else rng.integers(5)
+        y = rng.random() if k > 4 else 0.25
+        z = rng.poisson(2.0) if y > 0.5 else 3
+        a += k + z
+        b += y > 0.3
+    return a, b
+
+
+def test_draws_in_branches_are_made_only_there():
+    check(in_branches, BOTH[:1], N)
+
+
+def counts(rng, n):
+    hits = 0
+    for _ in range(n):
+        x, y = rng.random(), rng.random()
+        if x * x + y * y < 1.0:
+            hits += 1
+    return hits
+
+
+def test_counting_stays_in_order():
+    check(counts, BOTH, 5000)
+
+
+def test_threads_that_share_a_stream_draw_different_numbers():
+    g, rng = ag.function(walk), make(np.random.Generator)
+    g(rng, N)
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(g(rng, 200_000)[0])) for _ in range(3)]
+    threads += [threading.Thread(target=lambda: [rng.random(100_000) for _ in range(20)]) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 3 and not np.array_equal(found[0], found[1])
 
 
 def short(rng, n):
