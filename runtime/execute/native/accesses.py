@@ -105,6 +105,23 @@ def lanes_of(e: Emitter, llvm: str) -> str:
     return f"v{e.lanes}{ {'double': 'f64', 'float': 'f32'}.get(llvm, llvm) }"
 
 
+def progression(e: Emitter, k: str, first: str = "0", step: int = 1) -> str:
+    """first + k * step for an index, of all lanes; where not all count, the last one stands in the others."""
+
+    def single(k: str) -> str:
+        return plus(e, first, times(e, k, str(step)))
+
+    if e.lanes == 1 or k != e.along:
+        return e.splat("i64", single(k))
+    wide, steps = e.wide("i64"), ", ".join(f"i64 {lane * step}" for lane in range(e.lanes))
+    found = e.op(f"add {wide} {e.splat('i64', single(k))}, <{steps}>")
+    if e.mask:
+        found = e.op(
+            f"select {e.wide('i1')} {e.mask}, {wide} {found}, {wide} {e.splat('i64', single(e.last))}"
+        )
+    return found
+
+
 def put_at(e: Emitter, a: Arr, indices: Sequence[str], value: Num) -> None:
     """Store an element, or as many as there are lanes."""
     kind, held = a.element, memory(a.element)

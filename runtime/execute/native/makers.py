@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from runtime.execute.native import lists
-from runtime.execute.native.accesses import Scattered
+from runtime.execute.native.accesses import Scattered, progression
 from runtime.execute.native.arrays import copied, create, dense, fill, load, located, sizes, times, turned
 from runtime.execute.native.calls import by_name, np_copy, wanted_dtype
 from runtime.execute.native.elementwise import (
@@ -53,7 +53,8 @@ from runtime.execute.native.values import (
 )
 
 Handler = Callable[[State, list[Val], dict[str, Val]], Val]
-_SAMPLES: dict[str, Any] = {"b": True, "i": 1, "f": 1.0, "c": 1j}
+FAR = 1 << 40  # from zero: what is reached by whole steps is exact
+_SAMPLES: dict[str, Any] = {"b": True, "i": 1, "u": 1, "f": 1.0, "c": 1j}
 
 
 # ------------------------------------------------------------------------------------------- displays
@@ -167,29 +168,29 @@ def _arange(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
         return _spaced(state, start, stop, step, wanted_dtype(wanted, FLOAT64.dtype))
     if any(x.scalar.kind not in "i" or x.scalar.bits != 64 for x in (start, stop, step)):
         raise Unlowered("np.arange of other numbers than integers")
-    if not isinstance(step.const, int) or step.const <= 0:
+    if not isinstance(step.const, int) or not step.const or abs(step.const) > FAR:
         raise Unlowered("np.arange with this step")
     first, last = index(e, start), index(e, stop)
     for end, text in ((start, first), (stop, last)):
         if end.const is None:  # far from where the sizes would not be exact
-            e.bail_if(e.op(f"icmp ugt i64 {e.op(f'add i64 {text}, {1 << 40}')}, {1 << 41}"))
+            e.bail_if(e.op(f"icmp ugt i64 {e.op(f'add i64 {text}, {FAR}')}, {2 * FAR}"))
     if start.const is not None and stop.const is not None:
         count = str(len(range(start.const, stop.const, step.const)))
     else:
-        span = last if first == "0" else e.op(f"sub i64 {last}, {first}")
-        if step.const != 1:
-            span = e.op(f"sdiv i64 {e.op(f'add i64 {span}, {step.const - 1}')}, {step.const}")
+        low, high, by = (first, last, step.const) if step.const > 0 else (last, first, -step.const)
+        span = high if low == "0" else e.op(f"sub i64 {high}, {low}")
+        if by != 1:
+            span = e.op(f"sdiv i64 {e.op(f'add i64 {span}, {by - 1}')}, {by}")
         count = e.select(e.op(f"icmp sgt i64 {span}, 0"), "i64", span, "0")
     dtype = wanted_dtype(wanted, np.dtype(np.int64))
     if dtype.kind not in "if" or dtype.itemsize != 8:
         raise Unlowered(f"np.arange of {dtype}")
 
     def element(indices: Sequence[str]) -> Num:
-        if e.lanes > 1:
-            raise Scattered
-        value = e.op(f"add i64 {first}, {times(e, indices[0], str(step.const))}")
+        assert isinstance(step.const, int)
+        value = progression(e, indices[0], first, step.const)
         if dtype.kind == "f":
-            return one(FLOAT64, e.op(f"sitofp i64 {value} to double"))
+            return one(FLOAT64, e.op(f"sitofp {e.wide('i64')} {value} to {e.wide('double')}"))
         return one(INT64, value)
 
     return Lazy(numpy_scalar(dtype), (count,), element, ())

@@ -1,4 +1,5 @@
-"""Arrays whose elements are those of another array, in other places: rolled, or with edges around.
+"""Arrays whose elements are those of another array, in other places: rolled, with edges around, or only those
+of a triangle; and the differences of neighbours.
 
 In: the node's arguments.  Out: a lazy array.  What always holds: what it reads is not taken for the same
 elements in the same places; only C order is made; a place that is read is one of the array.
@@ -12,18 +13,19 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from runtime.dataclass import dataclass
-from runtime.execute.native.accesses import Scattered
-from runtime.execute.native.arrays import plus
+from runtime.execute.native.accesses import Scattered, progression
+from runtime.execute.native.arrays import located, plus
 from runtime.execute.native.calls import by_name
-from runtime.execute.native.elementwise import as_lazy, is_array, materialized
+from runtime.execute.native.elementwise import apply, as_lazy, is_array, materialized
 from runtime.execute.native.emit import TRUE, Emitter
-from runtime.execute.native.kinds import Unlowered
+from runtime.execute.native.kinds import PYTHON_INT, Unlowered, literal
 from runtime.execute.native.lines import shared
 from runtime.execute.native.makers import Handler
+from runtime.execute.native.reductions import constant
 from runtime.execute.native.scalars import index, stored
 from runtime.execute.native.state import State, numbers
 from runtime.execute.native.turns import known, rolled
-from runtime.execute.native.values import Arr, Lazy, Num, Static, Tup, Turn, Val, lift, one
+from runtime.execute.native.values import Arr, Cut, Lazy, Num, Static, Tup, Turn, Val, lift, one
 
 NARROW = 3  # elements at an edge that are each mirrored by themselves
 MODES = ("constant", "edge", "wrap", "reflect", "symmetric")
@@ -256,4 +258,51 @@ def _more(e: Emitter, n: str, k: int) -> str:
     return str(int(n) + k) if n.isdigit() else n if not k else e.op(f"add nsw i64 {n}, {k}")
 
 
-HANDLERS: dict[str, Handler] = {"np.roll": _roll, "np.pad": _pad}
+# ---------------------------------------------------------------------------------- triangles, differences
+def _triangle(how: str) -> Handler:
+    """`np.tril` (how: sle) or `np.triu` (how: sge): zero where a column is not so against its row."""
+
+    def handler(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+        given = by_name(args, keywords, "m", "k")
+        e, x, k = state.e, _source(state, given["m"], False), given.get("k", lift(0))
+        if len(x.dims) < 2 or x.kind.kind == "c" or not isinstance(k, Num):
+            raise Unlowered("a triangle of this")
+        by, zero = index(e, k), literal(False if x.kind.kind == "b" else 0, x.kind.llvm)
+
+        def element(indices: Sequence[str]) -> Num:
+            places = progression(e, indices[-1]), e.splat("i64", plus(e, indices[-2], by))
+            inside = e.op(f"icmp {how} {e.wide('i64')} {places[0]}, {places[1]}")
+            wide, rest = e.wide(x.kind.llvm), e.splat(x.kind.llvm, zero)
+            found = x.element(indices).text
+            return one(x.kind, e.op(f"select {e.wide('i1')} {inside}, {wide} {found}, {wide} {rest}"))
+
+        leaves = tuple(map(elsewhere, x.leaves))
+        return dataclasses.replace(
+            x, element=shared(e, x.kind, element), leaves=leaves, plain=False, held=None, cost=x.cost + 2
+        )
+
+    return handler
+
+
+def _diff(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+    """`np.diff` of neighbours, once."""
+    given = by_name(args, keywords, "a", "n", "axis")
+    times, axis = (constant(given.get(name), usual) for name, usual in (("n", 1), ("axis", -1)))
+    if not is_array(given["a"]) or times != 1 or type(axis) is not int:
+        raise Unlowered("np.diff of this")
+    x = materialized(state, given["a"])
+    if not -len(x.dims) <= axis < len(x.dims):
+        raise Unlowered("np.diff along an axis that is not there")
+    before = [Cut(None, None, None)] * (axis % len(x.dims))
+    ends = Cut(one(PYTHON_INT, "1", 1), None, None), Cut(None, one(PYTHON_INT, "-1", -1), None)
+    later, earlier = (located(state.e, x, Tup((*before, end))) for end in ends)
+    return apply(state, np.not_equal if x.element.kind == "b" else np.subtract, (later, earlier))
+
+
+HANDLERS: dict[str, Handler] = {
+    "np.roll": _roll,
+    "np.pad": _pad,
+    "np.tril": _triangle("sle"),
+    "np.triu": _triangle("sge"),
+    "np.diff": _diff,
+}

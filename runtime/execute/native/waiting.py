@@ -33,7 +33,8 @@ REDUCTIONS = (
     "argmin",
     "linalg.norm",
 )
-MOVES = ("np.roll", "np.pad")  # what reads the elements of an array in other places
+MOVES = ("np.roll", "np.pad", "np.tril", "np.triu")  # what reads the elements of an array in other places
+DIFFERENCES = ("np.diff",)  # what reads each element in two places
 FILLS = ("np.zeros", "np.ones", "np.zeros_like", "np.ones_like", "np.full", "nd.copy")
 PRODUCTS = ("matmul", "np.matmul", "np.dot", "nd.dot")
 CHEAP = 2  # instructions that may be carried out again in another place
@@ -134,7 +135,7 @@ def may_wait(graph: Graph) -> dict[Value, str]:
 def _can_wait(node: Node) -> bool:
     """Whether what a node makes can be computed element by element, or line by line, when it is read."""
     one = len(node.outputs) == 1
-    return one and (elementwise(node) or along_lines(node) or node.op in MOVES or node.op in FILLS)
+    return one and (elementwise(node) or along_lines(node) or node.op in (*MOVES, *DIFFERENCES, *FILLS))
 
 
 def _reads(node: Node, value: Value) -> bool:
@@ -153,6 +154,6 @@ def _costs(graph: Graph) -> dict[Value, int]:
     costs: dict[Value, int] = {}
     for node in graph.nodes:
         if _can_wait(node):
-            own = 0 if node.op in FILLS else 1 if node.op in _ARITHMETIC or node.op in MOVES else _DEAR
+            own = 0 if node.op in FILLS else 1 if node.op in (*_ARITHMETIC, *MOVES, *DIFFERENCES) else _DEAR
             costs[node.outputs[0]] = own + sum(costs.get(x, 0) for x in node.inputs if isinstance(x, Value))
     return costs

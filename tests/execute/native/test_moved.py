@@ -168,3 +168,54 @@ def test_lines_that_threads_share() -> None:
     with sharing():
         both(line, [(R.random(200_000), R.random(200_000))])
         both(table, [(R.random((400, 500)),)])
+
+
+def triangles(x):  # type: ignore[no-untyped-def]
+    return np.tril(x), np.triu(x + x, 1), np.tril(x, k=-2), np.triu(np.tril(x, 2), -1).sum(axis=0)
+
+
+def by_a_number(x, k):  # type: ignore[no-untyped-def]
+    return np.tril(x, k), 1 / np.tril(x + 1, 40)
+
+
+def differences(x):  # type: ignore[no-untyped-def]
+    return np.diff(x), np.diff(x, axis=0), np.abs(np.diff(x, axis=1)).sum(), np.diff(x * 2)[..., :2]
+
+
+def changes(x):  # type: ignore[no-untyped-def]
+    return np.diff(x), np.diff(x, axis=-2)
+
+
+def ranges(n, m):  # type: ignore[no-untyped-def]
+    return (
+        np.arange(n, m, -1),
+        np.arange(n, m, -3) ** 2,
+        1 / np.arange(n, m + 1, -2),
+        np.arange(m, n, 7) * 0.5,
+    )
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "u1", "?"])
+@pytest.mark.parametrize("function", [triangles, differences, changes])
+def test_triangles_and_differences(function: Callable[..., Any], dtype: str) -> None:
+    if dtype == "?" and function is differences:
+        return
+    shapes = [(1, 1), (3, 3), (5, 19), (40, 33), (2, 0), (0, 2), (64, 64)]
+    both(
+        function, [((np.random.default_rng(1).random(s) * 99).astype(dtype),) for s in shapes], lowered=False
+    )
+    both(function, [((np.random.default_rng(1).random((6, 7)) * 99).astype(dtype),)])
+    both(
+        function,
+        [(np.asfortranarray(np.ones((6, 7), dtype)),), (np.ones((7, 12), dtype)[:, ::2],)],
+        lowered=False,
+    )
+
+
+def test_triangles_by_a_number() -> None:
+    both(by_a_number, [(np.random.default_rng(1).random((9, 21)), k) for k in (0, 1, -1, 5, -30, 30)])
+
+
+def test_ranges_that_go_back() -> None:
+    both(ranges, [(n, m) for n in (5, 40, 41) for m in (1, 2, 3)])
+    both(ranges, [(np.int64(40), 2), (np.int64(3), 40)], lowered=False)
