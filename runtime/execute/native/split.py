@@ -109,7 +109,8 @@ class _Splitter:
 
     def loop(self, node: Node, makers: dict[Value, Node], name: str, before: list[Node]) -> list[Node]:
         """The nodes before a loop and those that do what it does; arrays that it fills are made by it."""
-        for arrays in dict.fromkeys((fresh(node, before), ())):
+        every = fresh(node, before)
+        for arrays in dict.fromkeys((every, tuple(n for n in every if n.op == "np.empty"), ())):
             alone, inputs = isolated(node, makers, f"{name}_loop{self.count + 1}", arrays)
             try:
                 native = self.compile(alone)
@@ -168,15 +169,18 @@ def _given(node: Node, arrays: tuple[Node, ...]) -> tuple[Value, ...]:
 
 
 def fresh(node: Node, before: list[Node]) -> tuple[Node, ...]:
-    """The nodes right before a loop that make arrays for it alone to fill."""
+    """The nodes right before a loop that make arrays for it alone to fill; and those that make empty lists
+    for it: nobody can tell when they were made."""
     found: list[Node] = []
     used: set[Operand] = set()
+    right_before = True
     for n in reversed(before):
         (out, *_) = n.outputs or (None,)
-        if n.op == "np.empty" and out in node.inputs and out not in used and not n.keywords:
+        array = n.op == "np.empty" and not n.keywords and right_before
+        if (array or n.op == "py.list" and not n.inputs) and out in node.inputs and out not in used:
             found.insert(0, n)
         elif n.op != "py.tuple" and not (out is not None and out in node.inputs and _iterator(out)):
-            break
+            right_before = False
         used.update(n.inputs)
     return tuple(found)
 
@@ -185,10 +189,10 @@ def isolated(
     node: Node, makers: dict[Value, Node], name: str, arrays: tuple[Node, ...]
 ) -> tuple[Graph, list[Value]]:
     """A graph of one node alone, and the values that it takes; ranges and their like are made inside, and the
-    arrays that are made for it."""
+    arrays and lists that are made for it."""
     inside: list[Node] = []
     for n in arrays:
-        shape = makers.get(n.inputs[0]) if isinstance(n.inputs[0], Value) else None
+        shape = makers.get(n.inputs[0]) if n.inputs and isinstance(n.inputs[0], Value) else None
         inside += [m for m in (shape,) if m is not None and m.op == "py.tuple" and m not in inside]
         inside.append(n)
     for x in node.inputs:
