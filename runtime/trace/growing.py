@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from runtime.ir.graph import Operand
 from runtime.ir.opdef import OpDef
 from runtime.trace.core import Trace
-from runtime.trace.values import Object, Traced
+from runtime.trace.values import Object, Traced, known_class
 from runtime.types import OBJECT, ArrayType, NumberType, TupleType, Type, WeakType, join, static_or_weak
 
 Known = tuple[Type | None, int]  # None: nothing was put into it
@@ -74,6 +75,12 @@ def _with(trace: Trace, known: Known | None, x: Any, more: int = 1) -> Known:
     assert known is not None
     t = static_or_weak(trace.type_of(x))
     return (t if known[0] is None else join(known[0], t)), known[1] + more
+
+
+def looked_into(trace: Trace, x: Any) -> Operand:
+    """The operand of what is only gone through, or asked how long it is: a container does not escape by that."""
+    plain = isinstance(x, Object) and known_class(x) in (list, dict, set)
+    return trace.receiver(x) if plain else trace.operand(x)
 
 
 def joined_type(trace: Trace, row: OpDef, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Type:

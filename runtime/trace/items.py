@@ -377,7 +377,7 @@ def length(trace: Trace, x: Any) -> Any:
             and known_class(x) is dict
         ):
             return len(trace.heap.sizes[x._facts.identity])
-    size = trace.record("py.call", [len, x], type=WEAK_INT)
+    size = trace.record("py.call", [len, growing.looked_into(trace, x)], type=WEAK_INT)
     doubt(trace, x)
     return size
 

@@ -20,6 +20,7 @@ from runtime.errors import Untraceable
 from runtime.ir.builder import Builder
 from runtime.ir.graph import Const, Graph, Operand, Value
 from runtime.ir.parts import never_returns
+from runtime.trace import growing
 from runtime.trace.core import Diverged, Trace, is_static
 from runtime.trace.doubts import doubt
 from runtime.trace.heap import Heap, Loaded
@@ -233,7 +234,7 @@ def staged_cond(
     trace: Trace, pred: Any, true: Callable[[], Any], false: Callable[[], Any], names: Sequence[str] = ()
 ) -> Any:
     """Record a `cond`; the trace value of its result.  names: what the user calls the results."""
-    predicate = trace.operand(pred)
+    predicate = growing.looked_into(trace, pred)
     doubt(trace, pred)
     arms = [trace_arm(trace, "true", true), trace_arm(trace, "false", false)]
     going = [a for a in arms if not a.diverges]
@@ -386,7 +387,7 @@ def staged_for(
     test: Callable[..., Any] | None,
 ) -> tuple[Any, ...]:
     """Record a `for` over `iterable`, whose items are of type `kind`; the carry after it."""
-    source = trace.operand(iterable)
+    source = growing.looked_into(trace, iterable)
     doubt(trace, iterable)
     names = carried_names(body, 1, len(carry))
     shapes = [template(trace, c) for c in carry]
@@ -454,7 +455,7 @@ def _ask(trace: Trace, test: Callable[..., Any], values: Sequence[Any]) -> Opera
         answer = test(*values)
     except Diverged:
         raise Untraceable("the loop's test always raises", span=trace.span()) from None
-    operand = trace.operand(answer)
+    operand = growing.looked_into(trace, answer)
     doubt(trace, answer)  # its truth is asked
     return operand
 

@@ -595,3 +595,22 @@ def test_nothing_is_left_behind(function: Callable[..., Any]) -> None:
     assert sys.getrefcount(y) == refs
     assert sys.getallocatedblocks() - before < 100
     assert [type(x) for x in gc.get_objects()].count(list) - lists < 20
+
+
+def asked_and_gone_through(x):  # type: ignore[no-untyped-def]
+    held = []
+    for t in range(300):
+        if held and len(held) > 3:
+            x = x * 0.5 + held[-2]
+        for v in held:
+            x = x + v * 0.001
+        held.append(x)
+        if len(held) > 5:
+            held.pop()
+    return x
+
+
+def test_a_list_that_is_looked_into_stays_known() -> None:
+    converted = both(asked_and_gone_through, [(Y,)])
+    (loop,) = (n for n in converted.traces[-1].concrete.graph.nodes if n.op == "for")
+    assert [str(v.type) for v in loop.outputs] == ["float64[2]"]
