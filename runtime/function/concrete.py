@@ -134,7 +134,11 @@ class ConcreteFunction:
             if self.__dict__.setdefault("_begun", job) is job:
                 self.not_native = reason or COMPILING
                 self._job = job
-                (job.finish if reason or executor.waits(self.optimised) else job.submit)()
+                if reason or executor.waits(self.optimised):
+                    job.finish()
+                else:
+                    executor.prepare(self.optimised)
+                    job.submit()
         return self.__dict__["_begun"]  # type: ignore[no-any-return]
 
     def _why_not(self) -> str:

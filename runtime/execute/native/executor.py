@@ -21,7 +21,7 @@ from runtime.computed import computed
 from runtime.config import available, settings
 from runtime.execute import traceback
 from runtime.execute.loader import bare, load
-from runtime.execute.native import abi, entry, llvm_load, sites, small_arrays
+from runtime.execute.native import abi, entry, handlers, llvm_load, sites, small_arrays
 from runtime.execute.native.kinds import Unlowered
 from runtime.execute.native.llvm_load import Code
 from runtime.execute.native.lower import lower
@@ -64,6 +64,11 @@ def waits(graph: Graph) -> bool:
     at_once = settings.compile == "now" or settings.math == "exact" or has_loop(graph)
     # On one processor nothing goes on meanwhile: the plan of a long call would take as long as compiling.
     return at_once or (any(map(_is_large, graph.params)) and available() == 1)
+
+
+def prepare(graph: Graph) -> None:
+    """Load what lowering a graph takes, so that another thread can do it and parses nothing."""
+    handlers.prepare({node.op for node in all_nodes(graph)})
 
 
 def _is_large(value: Value) -> bool:

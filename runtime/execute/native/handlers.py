@@ -1,16 +1,68 @@
 """Which ops are lowered by a function of their own, by name.
 
 In: an op's name.  Out: what lowers it: a function of the state, the positional arguments and the keywords.
-What always holds: a handler raises Unlowered for arguments that it does not expect.
+What always holds: a handler raises Unlowered for arguments that it does not expect; modules of handlers are
+loaded when there is such an op: most programs have few of them.
 """
 
 from __future__ import annotations
 
-from runtime.execute.native import counts, linear, looks, makers, moved, running
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
 from runtime.execute.native.kinds import Unlowered
-from runtime.execute.native.makers import Handler
 from runtime.execute.native.state import State
 from runtime.execute.native.values import Val
+from runtime.lazy import Lazy
+
+if TYPE_CHECKING:
+    from runtime.execute.native import counts, linear, looks, makers, moved, running
+    from runtime.execute.native.makers import Handler
+else:
+    counts, linear = Lazy("runtime.execute.native.counts"), Lazy("runtime.execute.native.linear")
+    looks, makers = Lazy("runtime.execute.native.looks"), Lazy("runtime.execute.native.makers")
+    moved, running = Lazy("runtime.execute.native.moved"), Lazy("runtime.execute.native.running")
+
+# The names of `HANDLERS` in each module.
+PLACES: tuple[tuple[Any, str], ...] = (
+    (
+        makers,
+        "np.ascontiguousarray np.searchsorted nd.searchsorted np.array np.asarray np.stack np.arange np.eye "
+        "np.identity nd.reshape np.reshape nd.ravel np.ravel nd.flatten nd.transpose np.transpose np.outer "
+        "np.concatenate",
+    ),
+    (
+        running,
+        "np.cumsum np.cumprod np.add.accumulate np.multiply.accumulate np.maximum.accumulate "
+        "np.minimum.accumulate",
+    ),
+    (looks, "np.flip np.flipud np.fliplr np.swapaxes np.moveaxis np.expand_dims np.squeeze"),
+    (counts, "np.bincount"),
+    (moved, "np.roll np.pad"),
+)
+_WHERE = {name: module for module, names in PLACES for name in names.split()}
+_PRODUCTS = {
+    "matmul": "matmul", "np.matmul": "matmul", "np.dot": "dot", "nd.dot": "dot", "np.linalg.norm": "norm",
+}  # fmt: skip
+
+
+def handler(op: str) -> Handler | None:
+    """What lowers an op; None where it has no handler."""
+    if op in _PRODUCTS:
+        return _plain(getattr(linear, _PRODUCTS[op]))
+    found: Handler | None = _WHERE[op].HANDLERS[op] if op in _WHERE else None
+    return found
+
+
+def display(state: State, items: Val) -> Val:
+    """`np.array(items)`."""
+    return makers.HANDLERS["np.array"](state, [items], {})
+
+
+def prepare(ops: Iterable[str]) -> None:
+    """Load the handlers of these ops now: another thread, which may do the lowering, should parse nothing."""
+    for op in ops:
+        handler(op)
 
 
 def _plain(function: object) -> Handler:
@@ -21,17 +73,3 @@ def _plain(function: object) -> Handler:
         return found
 
     return handler
-
-
-HANDLERS: dict[str, Handler] = {
-    **makers.HANDLERS,
-    **running.HANDLERS,
-    **looks.HANDLERS,
-    **counts.HANDLERS,
-    **moved.HANDLERS,
-    "matmul": _plain(linear.matmul),
-    "np.matmul": _plain(linear.matmul),
-    "np.dot": _plain(linear.dot),
-    "nd.dot": _plain(linear.dot),
-    "np.linalg.norm": _plain(linear.norm),
-}

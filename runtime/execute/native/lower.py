@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING
 
 from runtime.execute.native import (
     branches,
@@ -17,12 +18,7 @@ from runtime.execute.native import (
     contents,
     counters,
     elementwise,
-    handed_on,
-    independent,
-    linear,
     lists,
-    loop_vectors,
-    masked,
     merge,
     narrowing,
     ownership,
@@ -31,7 +27,6 @@ from runtime.execute.native import (
     ranges,
     shares,
     streams,
-    tallies,
 )
 from runtime.execute.native.emit import FALSE, OVERFLOWS, TRUE, Block, Emitter, Phi
 from runtime.execute.native.facts import gain, keeps_iterators, low_bits, often, watches
@@ -62,7 +57,16 @@ from runtime.execute.native.values import (
 )
 from runtime.execute.native.waiting import PRODUCTS, may_wait
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
+from runtime.lazy import Lazy as LazyModule
 from runtime.types import ArrayType, Type
+
+if TYPE_CHECKING:
+    from runtime.execute.native import handed_on, independent, linear, loop_vectors, masked, tallies
+else:  # what loops and products need: whoever lowers a loop waits for it, so in the user's thread
+    _IN = "runtime.execute.native."
+    handed_on, independent = LazyModule(f"{_IN}handed_on"), LazyModule(f"{_IN}independent")
+    linear, loop_vectors = LazyModule(f"{_IN}linear"), LazyModule(f"{_IN}loop_vectors")
+    masked, tallies = LazyModule(f"{_IN}masked"), LazyModule(f"{_IN}tallies")
 
 
 def lower(graph: Graph, in_order: bool = True, noting: bool = False) -> Kernel:

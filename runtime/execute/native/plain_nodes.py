@@ -20,7 +20,7 @@ from runtime.execute.native.arrays import located
 from runtime.execute.native.arrays import set_item as put_item
 from runtime.execute.native.calls import attribute, call, numpy_call
 from runtime.execute.native.emit import FALSE, FLAGS, TRUE
-from runtime.execute.native.handlers import HANDLERS
+from runtime.execute.native.handlers import display, handler
 from runtime.execute.native.kinds import FLOAT64, PYTHON_BOOL, PYTHON_INT, Unlowered
 from runtime.execute.native.scalars import UFUNCS, binary, lowest, truth, unary
 from runtime.execute.native.state import State
@@ -87,8 +87,9 @@ def value(state: State, node: Node, args: list[Val]) -> Val:
         if not isinstance(found, list):
             return found
         args = [*found, *keywords.values()]
-    if op in HANDLERS:
-        return HANDLERS[op](state, args[:count], keywords)
+    own = handler(op)
+    if own is not None:
+        return own(state, args[:count], keywords)
     if node.op == "mul" and any(isinstance(x, LISTS) for x in args):
         return repeated(state, node, args)
     if op == "add" and all(isinstance(x, LISTS) for x in args):
@@ -249,7 +250,7 @@ def set_item(state: State, array: Val, key: Val, value: Val) -> None:
         raise Unlowered("an assignment to an item of something else than an array or a list")
     key = as_key(state, key)
     if isinstance(value, Tup):
-        value = HANDLERS["np.array"](state, [value], {})
+        value = display(state, value)
     if gathers.by_arrays(key):
         gathers.put(state, array, key, value)
     elif elementwise.is_array(value):
@@ -265,7 +266,7 @@ def as_key(state: State, key: Val) -> Val:
     if isinstance(key, (Listing, Shared)):
         return lists.view(state, key)
     if isinstance(key, Shown):
-        return HANDLERS["np.array"](state, [Tup(key.items)], {})
+        return display(state, Tup(key.items))
     return key
 
 
