@@ -56,7 +56,9 @@ def _source(state: State, x: Val, last: bool) -> Lazy:
     found = as_lazy(state.e, x)
     if any(leaf.turned for leaf in found.leaves):
         raise Unlowered("an array with its axes in another order")  # the result would have it, too
-    return as_lazy(state.e, materialized(state, found)) if found.parts or (last and found.turns) else found
+    # without any array in it, nothing would say that its elements are not all alike: lines must stay apart
+    stored = found.parts or not found.leaves or (last and found.turns)
+    return as_lazy(state.e, materialized(state, found)) if stored else found
 
 
 def moved(e: Emitter, x: Lazy, ways: Mapping[int, Way], other: Num | None = None) -> Lazy:

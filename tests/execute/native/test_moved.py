@@ -219,3 +219,13 @@ def test_triangles_by_a_number() -> None:
 def test_ranges_that_go_back() -> None:
     both(ranges, [(n, m) for n in (5, 40, 41) for m in (1, 2, 3)])
     both(ranges, [(np.int64(40), 2), (np.int64(3), 40)], lowered=False)
+
+
+def of_ones(x):  # type: ignore[no-untyped-def]
+    inside = np.tril(np.ones(x.shape, dtype=bool))
+    framed = np.pad(np.ones((5, 9)), 1) + np.pad(np.full((5, 9), 2.0), ((2, 0), (1, 1)))
+    return np.where(inside, x, -1e9), np.triu(np.ones_like(x), 1) * 2, framed, np.roll(np.zeros((3, 4)), 1, 0)
+
+
+def test_elements_of_no_array() -> None:
+    both(of_ones, [(np.random.default_rng(1).random(s),) for s in ((5, 5), (9, 40), (33, 7))])
