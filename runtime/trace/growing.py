@@ -78,7 +78,7 @@ def _with(trace: Trace, known: Known | None, x: Any, more: int = 1) -> Known:
 
 
 def looked_into(trace: Trace, x: Any) -> Operand:
-    """The operand of what is only gone through, or asked how long it is: a container does not escape by that."""
+    """The operand of what is gone through or asked for its length: a container does not escape by that."""
     plain = isinstance(x, Object) and known_class(x) in (list, dict, set)
     return trace.receiver(x) if plain else trace.operand(x)
 

@@ -600,8 +600,8 @@ def test_nothing_is_left_behind(function: Callable[..., Any]) -> None:
 def asked_and_gone_through(x):  # type: ignore[no-untyped-def]
     held = []
     for t in range(300):
-        if held and len(held) > 3:
-            x = x * 0.5 + held[-2]
+        if held:
+            x = x * 0.5 + held[-1]
         for v in held:
             x = x + v * 0.001
         held.append(x)
