@@ -13,9 +13,15 @@ from runtime.places import by_code
 
 
 @by_code
-def _stores(code: types.CodeType) -> dict[int, tuple[str, ...]]:
-    """For each instruction offset, the names stored directly after it."""
-    steps = [i for i in dis.get_instructions(code) if i.opname not in ("CACHE", "EXTENDED_ARG")]
+def _read(code: types.CodeType) -> tuple[dict[int, tuple[str, ...]], dict[int, str]]:
+    """By the offset of an instruction: the names that are stored directly after it, and which of Python's
+    operators it carries out ("<", "+", "+=", ...)."""
+    steps = list(dis.get_instructions(code))
+    return _stores(steps), _operators(steps)
+
+
+def _stores(steps: list[dis.Instruction]) -> dict[int, tuple[str, ...]]:
+    steps = [i for i in steps if i.opname not in ("CACHE", "EXTENDED_ARG")]
     out: dict[int, tuple[str, ...]] = {}
     for at, step in enumerate(steps[:-1]):
         follow = at + 1
@@ -41,12 +47,10 @@ def _stores(code: types.CodeType) -> dict[int, tuple[str, ...]]:
     return out
 
 
-@by_code
-def _operators(code: types.CodeType) -> dict[int, str]:
-    """For the offset of each instruction that carries out a Python operator: "<", "+", "+=", ..."""
+def _operators(steps: list[dis.Instruction]) -> dict[int, str]:
     kinds = ("BINARY_", "COMPARE_", "INPLACE_")
     out: dict[int, str] = {}
-    for step in dis.get_instructions(code):
+    for step in steps:
         if step.opname.startswith(kinds) and step.opname != "BINARY_SUBSCR":
             before_311 = "=" if step.opname.startswith("INPLACE_") else ""
             text = step.argval if step.opname.startswith("COMPARE_") else step.argrepr
@@ -56,19 +60,19 @@ def _operators(code: types.CodeType) -> dict[int, str]:
 
 def operator_in_progress(frame: types.FrameType | None) -> str:
     """The operator that the frame carries out ("=" for an augmented one on Python 3.10), or ""."""
-    return _operators(frame.f_code).get(frame.f_lasti, "") if frame is not None else ""
+    return _read(frame.f_code)[1].get(frame.f_lasti, "") if frame is not None else ""
 
 
 def in_operator(frame: types.FrameType | None) -> bool:
     """Whether the frame is at a Python operator, not at a call."""
-    return frame is not None and frame.f_lasti in _operators(frame.f_code)
+    return frame is not None and frame.f_lasti in _read(frame.f_code)[1]
 
 
 def names_stored(frame: types.FrameType | None) -> tuple[str, ...]:
     """The names that the frame stores the result of its current instruction in; empty when it doesn't."""
     if frame is None:
         return ()
-    found = _stores(frame.f_code).get(frame.f_lasti, ())
+    found = _read(frame.f_code)[0].get(frame.f_lasti, ())
     return tuple(n for n in found if n.isidentifier()) if all(n.isidentifier() for n in found) else ()
 
 

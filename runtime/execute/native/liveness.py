@@ -87,8 +87,13 @@ class Liveness:
     def alive(self, env: Mapping[Value, Val], k: int) -> set[int] | None:
         """The places whose arrays are read after node number k; None where that is not known."""
         alive: set[int] = set()
+        last = self.last
         for value, x in env.items():
-            if self.last.get(value, -1) > k:
+            if last.get(value, -1) > k:
+                if type(x) is Arr:  # most of them
+                    if x.site is not None:
+                        alive.add(x.site)
+                    continue
                 for part in _parts(x):
                     if isinstance(part, Lazy) and part.parts:
                         return None  # it has memory of its own, prepared from who knows what

@@ -88,7 +88,10 @@ def may_wait(graph: Graph) -> dict[Value, str]:
         for x in dict.fromkeys(node.inputs):
             if isinstance(x, Value):
                 readers.setdefault(x, []).append(k)
-    quiet = [effect_of(node, OPS) == PURE for node in graph.nodes]
+    loud = [len(graph.nodes)]  # for each node, which one with an effect comes next, that node included
+    for k in range(len(graph.nodes) - 1, -1, -1):
+        loud.append(loud[-1] if effect_of(graph.nodes[k], OPS) == PURE else k)
+    loud.reverse()
     costs = _costs(graph)
     found: dict[Value, str] = {}
     lines: dict[Value, bool] = {}  # of a value that waits: whether a line of it is reduced
@@ -122,7 +125,7 @@ def may_wait(graph: Graph) -> dict[Value, str]:
             else:
                 where.add(u)
                 reading.add(u)
-        if not where or not all(quiet[k + 1 : max(where)]):
+        if not where or loud[k + 1] < max(where):
             continue
         if len(where) > 1 and costs[value] > CHEAP:
             continue
