@@ -69,6 +69,23 @@ def write_what_lists_hold(x: Any) -> Any:
     return total
 
 
+def write_under_wider_view(x: Any) -> Any:
+    y = np.zeros(4)
+    y[1:] = x * 2
+    wide = np.broadcast_to(y, (3, 4))
+    y[0] = x[1]
+    y[1:3] *= np.outer(y, x).sum(0)[1]
+    return (wide * wide * np.arange(12.0).reshape(3, 4)).sum() + np.broadcast_to(y[:, None], (4, 2))[1, 1]
+
+
+def write_under_diagonal(x: Any) -> Any:
+    m = np.zeros((3, 3))
+    m[0] = x * x
+    d = np.diagonal(m)
+    m[1, 1] = x[2] * x[0]
+    return (d * d * SCALE).sum() + m.diagonal(1)[0]
+
+
 def write_through_view(x: Any) -> Any:
     y = x * 2
     v = y[1:]

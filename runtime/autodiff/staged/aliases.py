@@ -142,6 +142,18 @@ class Aliases:
         used = self._users.get(x, ())
         return any(user in ("py.call", "getitem", "setitem", "cond", "while", "for") for user in used)
 
+    def widened(self, x: Value) -> Value | None:
+        """Of what smaller array a value is a look at, in which elements stand several times."""
+        node = self.views.get(x)
+        source = node.inputs[0] if node is not None and node.op == "np.broadcast_to" else None
+        return source if isinstance(source, Value) else None
+
+    def only_computed_with(self, x: Value) -> bool:
+        """Whether a value goes into nothing but ops that make new arrays of it."""
+        used = self._users.get(x, set())
+        plain = all(user in OPS and OPS[user].effect == PURE and not user.startswith("py.") for user in used)
+        return plain and not any(node.inputs[0] is x for node in self.views.values())
+
     # ------------------------------------------------------------------ classes
     _writes_constants = False
     culprit: Node | None = None  # the first node that may do anything

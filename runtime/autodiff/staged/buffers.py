@@ -41,7 +41,18 @@ def buffered_values(
             if mine.outside or mine.origins != 1:
                 raise NotStaged(*_why_written(classes, found_at(graph, x)))
             found.add(x)
+    for x in found:
+        _check_view(classes, x)
     return found
+
+
+def _check_view(classes: Aliases, x: Value) -> None:
+    """Refuse looks at an array that is written to of which NumPy makes no cotangent that can be."""
+    node = classes.views.get(x)
+    if node is None or node.op not in ("np.broadcast_to", "np.diagonal"):
+        return
+    if node.op == "np.diagonal" or not classes.only_computed_with(x):
+        raise NotStaged(f"{said(node.op)} of an array that is written to", node.span)
 
 
 def _why_written(classes: Aliases, span: Span | None) -> tuple[str, Span | None]:

@@ -390,6 +390,9 @@ class Linear:
                 if each is not None:
                     parts[i] = each if parts[i] is None else parts[i] + each
             slot.ct = parts
+        elif x in self.buffered and (source := self.classes.widened(x)) is not None:
+            own = fit(self.trace, ct, self._handle(x), x.type, aligned, True)
+            self.give(source, self.whole(own, x))
         else:
             self.slot(x).add(fit(self.trace, ct, self._handle(x), x.type, aligned, True))
 
