@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from runtime.errors import Span, Untraceable
-from runtime.functional import cond
+from runtime.functional import cond, with_
 from runtime.ir.calls import expanded
 from runtime.ir.effects import effect_of
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
@@ -117,6 +117,9 @@ class _Again(Hooks):
             return self.for_loop(node, inputs)
         if node.op == "while":
             return self.while_loop(node, inputs)
+        if node.op == "with" and not node.attr("swallows"):
+            body = self.body(node.regions[0], (), 0)
+            return with_(inputs[0], body, tuple(inputs[1:]))  # type: ignore[no-any-return]
         count = len(inputs) - len(node.keywords)
         made = self.op(node, inputs[:count], dict(zip(node.keywords, inputs[count:], strict=True)))
         return [made] if node.outputs else []

@@ -16,6 +16,7 @@ import numpy as np
 
 from runtime.errors import AutographError
 from runtime.execute import traceback
+from runtime.execute.native import streams
 from runtime.execute.native.kinds import Unlowered, supported
 from runtime.execute.native.lifted import lifted
 from runtime.execute.native.opened import Holder, given_up, holder, may_hold, opened
@@ -154,8 +155,8 @@ class Site:
         """The code, after a look whether names still mean what it takes them for."""
 
         def run(*args: Any) -> Any:
-            for read, owner, name, value in checks:
-                if read(owner, name) is not value:
+            for read, of, name, value in checks:
+                if read(of, name) is not value:
                     return self.plan()(*args)
             return native(*args)
 
@@ -211,19 +212,22 @@ def _possible(node: Node) -> bool:
     called = target.value
     if isinstance(called, type):
         return called in _CLASSES or issubclass(called, BaseException)
+    if streams.owner(called) is not None:
+        return True
     return isinstance(called, (types.BuiltinFunctionType, np.ufunc)) and called not in (print, input, open)
 
 
-_NEVER = frozenset(
-    "py.setattr py.delattr py.delitem py.dict py.set py.function py.check try with call".split()
-)
+_NEVER = frozenset("py.setattr py.delattr py.delitem py.dict py.set py.function py.check try call".split())
 _ARITHMETIC = frozenset("sub mul truediv pow neg abs isub imul itruediv ipow matmul".split())
-_CLASSES = frozenset({range, enumerate, zip, reversed, slice, bool, int, float, complex, list, tuple})
+_CLASSES = frozenset(
+    {range, enumerate, zip, reversed, slice, bool, int, float, complex, list, tuple, np.errstate}
+)
 
 
 def open_type(t: Type) -> bool:
-    """Whether nothing is known of values of a type, or that they are objects that may be opened."""
-    return t == ObjectType() or (isinstance(t, ObjectType) and t.cls is not None and may_hold(t.cls))
+    """Whether nothing is known of values of a type, or that they are streams, or objects to be opened."""
+    known = t.cls if isinstance(t, ObjectType) else None
+    return t == ObjectType() or known is not None and (may_hold(known) or streams.fixed(known))
 
 
 def kind(x: Any) -> Kind:
@@ -234,6 +238,8 @@ def kind(x: Any) -> Kind:
         return (x.dtype.num, x.ndim) if supported(x.dtype) else None
     if cls is float or cls is int or cls is bool or cls is complex:
         return cls
+    if streams.fixed(cls):
+        return cls
     if issubclass(cls, np.generic):
         return cls if cls.__module__ == "numpy" and supported(x.dtype) else None
     return holder(x)
@@ -243,6 +249,8 @@ def shown_type(x: Any) -> Type:
     """The type of a value of which the kind is known; sizes of arrays are not."""
     if type(x) is np.ndarray:
         return ArrayType(x.dtype, (None,) * x.ndim)
+    if streams.fixed(type(x)):
+        return ObjectType(type(x))
     return ArrayType(x.dtype, (), scalar=True) if isinstance(x, np.generic) else WEAK_OF[type(x)]
 
 

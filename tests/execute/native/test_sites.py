@@ -165,7 +165,32 @@ def unbound(x, n):
     return found
 
 
-LOOPS = (total, written, midway, aliased, rebound, in_place, over, counted, going, nested, typed, unbound)
+def quiet(x, n):
+    u = opaque(x)
+    s = 0.0
+    for i in range(n):
+        with np.errstate(all="ignore"):
+            v = np.log(u[i] * 1.0)
+            w = 1.0 / (u[i] * 1.0)
+        s = s + (v if v > -3 else 0.5) + (w if -9.0 < w < 9.0 else 0.25)
+    return s
+
+
+LOOPS = (
+    quiet,
+    total,
+    written,
+    midway,
+    aliased,
+    rebound,
+    in_place,
+    over,
+    counted,
+    going,
+    nested,
+    typed,
+    unbound,
+)
 
 
 def outcome(f, x, n):
@@ -289,6 +314,43 @@ def test_kinds_are_bounded(native):
         same(many(xs), g(xs))
     (site,) = later_parts(g, xs)
     assert len(site.found) == len(site.made) == sites.KINDS
+
+
+def drawing(seed, n):
+    rng, x = opaque(np.random.default_rng(seed)), opaque(np.zeros(5))
+    for i in range(n):
+        x[i % 5] += rng.normal(x[i % 3], 0.5)
+    return x, rng.random()
+
+
+def test_streams_that_unknown_code_gives(native):
+    g = ag.function(drawing)
+    for seed in range(3):
+        same(drawing(seed, N), g(seed, N))
+    (site,) = later_parts(g, 0, N)
+    assert site.made, site.reason
+
+
+class Streamer:
+    def __init__(self, seed):
+        self.rng, self.x = np.random.default_rng(seed), np.zeros(4)
+
+    def step(self, k):
+        self.x[k % 4] += self.rng.normal() * self.rng.random()
+
+
+def stepped(streamer, n):
+    for k in range(n):
+        streamer.step(k)
+    return streamer.x.copy(), streamer.rng.random()
+
+
+def test_streams_that_objects_hold():
+    g = ag.function(stepped)
+    one, other = Streamer(3), Streamer(3)
+    for _ in range(4):
+        same(stepped(one, N), g(other, N))
+        same(one.x, other.x)
 
 
 factor = np.exp
