@@ -144,7 +144,7 @@ class _Again(Hooks):
 
     def better(self, node: Node, inputs: list[Any]) -> bool:
         """Whether more is known of an operand than there was, or may be of the contents of a list."""
-        if node.op in ("py.tuple", "py.list"):
+        if node.op in ("py.tuple", "py.list", "py.dict"):
             return True
         for x, now in zip(node.inputs, inputs, strict=True):
             if isinstance(now, (Method, slice)) or known_class(now) is list:
@@ -292,6 +292,7 @@ _OWN: dict[str, Callable[..., Any]] = {
     "setitem": _setitem,
     "py.tuple": lambda trace, *parts: tuple(parts),
     "py.list": lambda trace, *parts: items.new_list(trace, parts),
+    "py.dict": lambda trace, *parts: items.new_dict(trace, list(zip(parts[::2], parts[1::2], strict=True))),
     "py.slice": lambda trace, *parts: slice(*parts),
     "py.truth": _truth,
     "py.not": lambda trace, x: trace.protocol.truth_not(x),

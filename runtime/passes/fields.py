@@ -135,7 +135,7 @@ class Values:
             return [], held
         if at == [0] and node.op == _WRITES[self.read_op]:
             return [], held | {self.key(node): node.inputs[2]}
-        inside = _inside(node, at[0]) if len(at) == 1 else []
+        inside = inner_names(node, at[0]) if len(at) == 1 else []
         if not inside:
             raise NeededItself
         return (self.branch if node.op == "cond" else self.loop)(node, inside, held)
@@ -242,7 +242,7 @@ class Values:
         for region, known in regions:
             for inner, k in users(region, known):
                 if inner.regions:
-                    found = self.carried(name, found, _inside(inner, k))
+                    found = self.carried(name, found, inner_names(inner, k))
                 elif inner.op == self.read_op and self.key(inner) == name:
                     found = join(found, inner.outputs[0].type)
         return found
@@ -250,7 +250,7 @@ class Values:
     def shown(self, name: Key, regions: _Inside) -> Type:
         """The type that a field of an object that comes from outside has for tracing."""
         found = [
-            self.shown(name, _inside(n, k)) if n.regions else n.outputs[0].type
+            self.shown(name, inner_names(n, k)) if n.regions else n.outputs[0].type
             for region, known in regions
             for n, k in users(region, known)
             if n.regions or (n.op == self.read_op and self.key(n) == name)
@@ -264,7 +264,7 @@ class Values:
         for region, known in regions:
             for inner, k in users(region, known):
                 if inner.regions:
-                    below = _inside(inner, k)
+                    below = inner_names(inner, k)
                     if not below:
                         raise NeededItself
                     more = self.touched(below, held)
@@ -282,7 +282,7 @@ class Values:
         return list(read), list(written)
 
 
-def _inside(node: Node, k: int) -> _Inside:
+def inner_names(node: Node, k: int) -> _Inside:
     """The regions with the parameter that stands for a captured operand; empty for other operands."""
     first = 1 if node.op in ("cond", "for") else 0
     if node.op not in ("cond", "while", "for") or k < first + node.attr("carries", 0):

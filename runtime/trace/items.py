@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from runtime.trace.core import Trace, is_static
 from runtime.trace.doubts import doubt, doubt_inside, is_callback
 from runtime.trace.heap import ANY, CLEAN, NOTHING, Loaded, Namespace
 from runtime.trace.pending import taken
+from runtime.trace.sizes import guarded_keys, known_size, readable
 from runtime.trace.values import Object, Star, Tensor, Traced, describe, known_class
 from runtime.types import (
     OBJECT,
@@ -147,8 +148,13 @@ def holds_numbers(trace: Trace, x: Object) -> bool:
 
 def _viewed(trace: Trace, of: Traced, kind: str) -> list[Any] | None:
     """What iterating `of.items()` (keys, values) would give now, where the dict is known."""
-    keys = trace.heap.sizes.get(of._facts.identity)
-    if keys is None or of._facts.identity not in trace.heap.complete:
+    who, held = of._facts.identity, of._facts.example
+    keys = trace.heap.sizes.get(who)
+    if type(held) is dict and 0 < len(held) <= trace.unroll_limit and _any_array(held):
+        keys = guarded_keys(trace, of)
+    elif keys is None or who not in trace.heap.complete:
+        return None
+    if keys is None:
         return None
     if kind == "keys":
         return list(keys)
@@ -156,29 +162,9 @@ def _viewed(trace: Trace, of: Traced, kind: str) -> list[Any] | None:
     return values if kind == "values" else list(zip(keys, values, strict=True))
 
 
-def known_size(trace: Trace, x: Object) -> int | None:
-    """The number of items of a list, where every item is known (with a guard, for one passed in)."""
-    who, facts = x._facts.identity, x._facts
-    size = trace.heap.sizes.get(who)
-    if size is None and readable(trace, x) and type(facts.example) is list:
-        size = len(facts.example)
-        assert facts.path is not None
-        if outside.changes(trace, facts.path / ("len", None)):
-            return None
-        trace.guard(facts.path / ("len", None), StaticType(size), f"the length of {facts.path.text}")
-        trace.heap.sizes[who] = size
-    return size
-
-
-def readable(trace: Trace, x: Traced, among: Collection[Any] = ()) -> bool:
-    """Whether the concrete example still tells what the object holds, but for items at the keys `among`."""
-    facts = x._facts
-    return (
-        facts.example is not None
-        and trace.heap.trust == 0
-        and trace.heap.stale_keys(facts.identity, "item").issubset(among)
-        and type(facts.example) in (list, dict)
-    )
+def _any_array(held: dict[Any, Any]) -> bool:
+    """Whether a dict holds what is trained or simulated: others are data, and have other keys next time."""
+    return any(type(x) is np.ndarray for x in held.values())
 
 
 # ------------------------------------------------------------------------------------------- reads

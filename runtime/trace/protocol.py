@@ -13,7 +13,7 @@ import numpy as np
 
 from runtime.boxes import UnboundMarker
 from runtime.errors import Untraceable
-from runtime.trace import attributes, calls, growing, hints, items, outside
+from runtime.trace import attributes, calls, growing, hints, items, outside, sizes
 from runtime.trace.core import Trace, is_static, is_unique
 from runtime.trace.doubts import doubt, doubt_inside
 from runtime.trace.heap import ANY
@@ -205,7 +205,7 @@ class Protocol:
         if cls is None:
             return None
         if cls is list or (cls is dict and who in self.trace.heap.complete):
-            size = items.length(self.trace, x) if cls is dict else items.known_size(self.trace, x)
+            size = items.length(self.trace, x) if cls is dict else sizes.known_size(self.trace, x)
             return bool(size) if isinstance(size, int) else None
         if isinstance(x._facts.example, (type, types.FunctionType, types.ModuleType)):
             return True

@@ -23,7 +23,7 @@ from runtime.ir.parts import never_returns
 from runtime.trace import growing
 from runtime.trace.core import Diverged, Trace, is_static
 from runtime.trace.doubts import doubt
-from runtime.trace.heap import Heap, Loaded
+from runtime.trace.heap import CLEAN, NOTHING, Heap, Loaded, Log
 from runtime.trace.joins import note_join
 from runtime.trace.structures import as_carry
 from runtime.trace.values import Traced
@@ -348,9 +348,11 @@ def staged_while(
             asked: list[Operand] = [_ask(trace, test, values)]
         drop_invisible(trace)
         at_exit = trace.heap.copy()
-        with trace.region("body") as body_builder:
+        with trace.region("body") as body_builder, trace.heap.watched() as log:
             values = _parameters(trace, shapes, names, body_builder)
             ended, after = _run_body(body, values, len(carry))
+        if len(ways) == 1:
+            _found_before(trace, head, log)
         ways.append(after)
         stable, shapes = _settle(trace, shapes, after, head, ended)
         if stable:
@@ -395,11 +397,13 @@ def staged_for(
     ways: list[tuple[Any, ...]] = [carry]
     for _ in range(MAX_ROUNDS):
         trace.heap.restore(head)
-        with trace.region("body") as body_builder:
+        with trace.region("body") as body_builder, trace.heap.watched() as log:
             doubt(trace, iterable)  # the next item is pulled
             item = trace.wrap(body_builder.param(kind, carried_names(body, 0, 1)[0]))
             values = _parameters(trace, shapes, names, body_builder)
             ended, after = _run_body(body, [item, *values], len(carry))
+        if len(ways) == 1:
+            _found_before(trace, head, log)
         ways.append(after)
         builders = [body_builder]
         asked: list[Operand] = []
@@ -477,6 +481,23 @@ def _run_body(body: Callable[..., Any], values: Sequence[Any], count: int) -> tu
     except Diverged:
         return True, ()
     return False, as_carry(after, count, body, values[-count:] if count else ())
+
+
+def _found_before(trace: Trace, head: Heap, log: Log) -> None:
+    """Remember the types of places outside that the first trip reads before it writes them: a guard says what
+    is there at the call, and nothing was done to them up to the loop."""
+    if head.trust != CLEAN:
+        return
+    written = {how for what, how in log.events if what == "written"}
+    before: set[Any] = set()
+    for what, how in log.events:
+        if what in ("unknown", "doubtful"):
+            return
+        place, entry = how if what == "put" else (how, NOTHING)
+        known = place in head.entries or place in before or head.is_stale(*place)
+        if entry is not NOTHING and place in written and not known and not place[0].fresh:
+            head.entries[place] = Loaded(static_or_weak(trace.type_of(entry)))
+        before.add(place)
 
 
 def _settle(

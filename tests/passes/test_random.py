@@ -53,7 +53,7 @@ def test_passes_keep_what_graphs_do(start: int) -> None:
     hits: collections.Counter[str] = collections.Counter()
     for seed in range(start, start + BLOCK):
         check(seed, hits)
-    assert all(hits[name] for name, _, _ in PIPELINE), hits
+    assert all(hits[name] for name, _, _ in PIPELINE if name != "fields"), hits  # see test_fields
 
 
 if __name__ == "__main__":

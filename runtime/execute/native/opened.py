@@ -9,21 +9,24 @@ the part would have left there.  A part that does not get to its end is done aga
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from runtime.execute.loader import bare, load
 from runtime.execute.native.lifted import Lifted, lifted
 from runtime.execute.python_source import plan_source
-from runtime.ir.graph import Graph, Node, Operand, Value
+from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ops.table import OPS
 from runtime.passes.dead import drop_dead
-from runtime.passes.fields import Key, NeededItself, Values
+from runtime.passes.fields import Key, NeededItself, Values, inner_names
+from runtime.passes.rewrite import users
 from runtime.passes.unread import ordinary
-from runtime.types import TupleType, static_or_weak
+from runtime.types import OBJECT, ObjectType, TupleType, static_or_weak
 
 _NOTHING = object()
 _GIVEN_UP = object()
+MANY_KEYS = 64
+APPENDED = -1
 _OF_USERS = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that a class statement made
 Fields = tuple[tuple[int, Key], ...]  # of which input, which field
 Run = Callable[..., Any]
@@ -31,10 +34,20 @@ Run = Callable[..., Any]
 
 @dataclasses.dataclass(frozen=True)
 class Holder:
-    """What holds fields: the class of an object, dict, or list and the number of its items."""
+    """What holds fields: the class of an object, dict or list.  count: of the items of a list, or APPENDED
+    where the part only appends to it.  keys: of a dict, where they must be known."""
 
-    cls: type
+    cls: type[Any]
     count: int = 0
+    keys: tuple[Key, ...] = ()
+
+    def fits(self, x: Any) -> bool:
+        """Whether a value holds fields in this way."""
+        if type(x) is not self.cls:
+            return False
+        if self.cls is list:
+            return self.count == APPENDED or len(x) == self.count
+        return not self.keys or (len(x) == len(self.keys) and tuple(x) == self.keys)
 
 
 def may_hold(cls: type) -> bool:
@@ -46,12 +59,18 @@ def may_hold(cls: type) -> bool:
     return bool(own) and read is object.__getattribute__ and not hasattr(cls, "__getattr__")
 
 
-def holder(x: Any) -> Holder | None:
-    """How a value holds fields; None where it does not."""
+def holder(x: Any, by_keys: bool = False) -> Holder | None:
+    """How a value holds fields; None where it does not.  by_keys: the keys of dicts must be known."""
     cls: type[Any] = type(x)
     if not may_hold(cls):
         return None
-    return Holder(cls, len(x)) if isinstance(x, list) else Holder(cls)
+    if isinstance(x, list):
+        return Holder(cls, len(x))
+    if not by_keys:
+        return Holder(cls)
+    if cls is not dict or not 0 < len(x) <= MANY_KEYS or not all(type(name) in (str, int) for name in x):
+        return None
+    return Holder(cls, keys=tuple(x))
 
 
 def given_up(*args: Any) -> Any:
@@ -65,10 +84,13 @@ def opened(graph: Graph, holders: Mapping[int, Holder]) -> Opened | None:
     graph, count = whole.graph, len(graph.params)
     params = [p for k, p in enumerate(graph.params[:count]) if k not in holders]
     read: list[tuple[int, Key]] = []
-    written: list[tuple[int, Key]] = []
-    finals: list[Operand] = []
+    grown = [k for k, kind in holders.items() if kind.count == APPENDED]
+    written: list[tuple[int, Key]] = [(k, APPENDED) for k in grown]
+    finals: list[Operand] = [graph.params[k] for k in grown]
     try:
         for k, kind in holders.items():
+            if k in grown:
+                continue
             known = graph.params[k]
             values = _values(kind)
             names, changed = values.touched([(graph, known)])
@@ -84,9 +106,89 @@ def opened(graph: Graph, holders: Mapping[int, Holder]) -> Opened | None:
     outputs = (*graph.results, *finals)
     result = Value(TupleType(tuple(static_or_weak(x.type) for x in outputs)))
     last = Node("py.tuple", outputs, (result,), span=graph.nodes[-1].span if graph.nodes else None)
-    made = Graph(graph.name, (*params, *graph.params[count:]), (*graph.nodes, last), (result,))
+    begin = _new_lists(graph, grown)
+    made = Graph(graph.name, (*params, *graph.params[count:]), (*begin, *graph.nodes, last), (result,))
     rest = tuple(k for k in range(count) if k not in holders)
     return Opened(drop_dead(made, OPS), tuple(holders.items()), rest, tuple(read), tuple(written), whole)
+
+
+def packed(graph: Graph, holders: Mapping[int, Holder]) -> Opened | None:
+    """The graph on what dicts with these keys hold, where it does more with them: it makes dicts of its own.
+
+    Tracing goes through them and knows what they hold, so that nothing may be left of them; a graph that adds
+    keys, or takes some away, ends with an error."""
+    whole = lifted(graph)
+    graph, count = whole.graph, len(graph.params)
+    grown = [k for k, one in holders.items() if one.count == APPENDED]
+    dicts = {k: one for k, one in holders.items() if one.cls is dict}
+    if len(dicts) + len(grown) < len(holders):
+        return None
+    params = [p for k, p in enumerate(graph.params[:count]) if k not in holders]
+    read = tuple((k, name) for k, one in dicts.items() for name in one.keys)
+    first, last = [*_new_lists(graph, grown)], list[Node]()
+    finals = [graph.params[k] for k in grown]
+    for k, one in dicts.items():
+        fields = [Value(OBJECT, str(name)) for name in one.keys]
+        pairs = [x for name, field in zip(one.keys, fields, strict=True) for x in (Const(name), field)]
+        params += fields
+        first.append(Node("py.dict", tuple(pairs), (graph.params[k],)))
+        last += _as_before(graph.params[k], one.keys)
+        for name in one.keys:
+            finals.append(Value(OBJECT, str(name)))
+            last.append(Node("getitem", (graph.params[k], Const(name)), (finals[-1],)))
+    outputs = (*graph.results, *finals)
+    result = Value(TupleType(tuple(static_or_weak(x.type) for x in outputs)))
+    nodes = (*first, *graph.nodes, *last, Node("py.tuple", outputs, (result,)))
+    made = Graph(graph.name, (*params, *graph.params[count:]), nodes, (result,))
+    rest = tuple(k for k in range(count) if k not in holders)
+    written = (*((k, APPENDED) for k in grown), *read)
+    return Opened(made, tuple(holders.items()), rest, read, written, whole)
+
+
+def _new_lists(graph: Graph, grown: Sequence[int]) -> Iterator[Node]:
+    """The nodes that make lists in the place of inputs that are appended to."""
+    for k in grown:
+        yield Node("py.list", (), (graph.params[k],))
+
+
+def appended(graph: Graph) -> frozenset[int]:
+    """The inputs that may be lists, and are appended to and nothing else."""
+    found = [k for k, p in enumerate(graph.params) if p.type in (OBJECT, ObjectType(list))]
+    return frozenset(k for k in found if _only_grows(graph, graph.params[k]))
+
+
+def _only_grows(graph: Graph, x: Value) -> bool:
+    used = users(graph, x)
+    return bool(used) and x not in graph.results and all(_grows(graph, node, k) for node, k in used)
+
+
+def _grows(graph: Graph, node: Node, k: int) -> bool:
+    """Whether a node that takes a list as this input is on the way to append to it."""
+    if node.regions:
+        inside = inner_names(node, k)
+        return bool(inside) and all(p not in g.results and _all_grow(g, p) for g, p in inside)
+    name = node.inputs[1] if node.op == "py.getattr" else None
+    if not isinstance(name, Const) or name.value != "append":
+        return False
+    (method,) = node.outputs
+    calls = users(graph, method)
+    return method not in graph.results and all(
+        n.op == "py.call" and i == 0 and not n.keywords and not users(graph, n.outputs[0]) for n, i in calls
+    )
+
+
+def _all_grow(graph: Graph, x: Value) -> bool:
+    return all(_grows(graph, node, k) for node, k in users(graph, x))
+
+
+def _as_before(x: Value, keys: tuple[Key, ...]) -> Iterator[Node]:
+    """The nodes that fail where a dict has other keys than before."""
+    found, same = Value(ObjectType(tuple)), Value(OBJECT)
+    yield Node("py.call", (Const(tuple), x), (found,))
+    yield Node("eq", (found, Const(keys)), (same,))
+    raised = Node("raise", (Const(KeyError("a dict with other keys")),))
+    arms = (Graph("true", (), (), ()), Graph("false", (), (raised,), (), diverges=True))
+    yield Node("cond", (same,), regions=arms)
 
 
 def _values(kind: Holder) -> Values:
@@ -111,12 +213,12 @@ class Opened:
         """What does the whole by a part that does the graph, by the plan where that is given up, and by
         something else where the inputs are held otherwise."""
         rest, written, holders = self.rest, self.written, self.holders
+        at = {field: i for i, field in enumerate(self.read)}
         begin = bare(load(plan_source(self.outside.begin), part=True)) if self.outside.begin.nodes else None
 
         def run(*args: Any) -> Any:
             for k, one in holders:
-                x = args[k]
-                if type(x) is not one.cls or (one.cls is list and len(args[k]) != one.count):
+                if not one.fits(args[k]):
                     return other(*args)
             held = self.values(args)
             if held is None:
@@ -129,7 +231,11 @@ class Opened:
             if found is _GIVEN_UP:
                 return plan()(*args)
             for (k, name), x in zip(written, found[1:], strict=True):
-                if type(args[k]) in (dict, list):
+                if (k, name) not in at:
+                    args[k].extend(x)
+                elif _as_it_was(x, held[at[k, name]]):
+                    continue
+                elif type(args[k]) in (dict, list):
                     args[k][name] = x
                 else:
                     setattr(args[k], str(name), x)
@@ -139,7 +245,7 @@ class Opened:
 
     def values(self, args: Sequence[Any]) -> list[Any] | None:
         """What the fields hold; None where one holds nothing or is no plain field, or two objects are one."""
-        objects = {k: args[k] for k, _ in self.read}
+        objects = {k: args[k] for k, _ in self.holders}
         known = {id(x) for x in objects.values()}
         if len(known) < len(objects) or known & self.outside.holders:
             return None
@@ -150,6 +256,13 @@ class Opened:
                 return None
             found.append(x)
         return found
+
+
+def _as_it_was(x: Any, before: Any) -> bool:
+    """Whether a field holds what it did: numbers come back from native code as other objects."""
+    if x is before:
+        return True
+    return type(x) is type(before) and type(x) in (int, float) and x == before and str(x) == str(before)
 
 
 def _field(x: Any, name: Any, written: bool) -> Any:

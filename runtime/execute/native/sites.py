@@ -19,10 +19,20 @@ from runtime.execute import traceback
 from runtime.execute.native import streams
 from runtime.execute.native.kinds import Unlowered, supported
 from runtime.execute.native.lifted import lifted
-from runtime.execute.native.opened import Holder, given_up, holder, may_hold, opened
-from runtime.ir.graph import Const, Graph, Node
+from runtime.execute.native.opened import (
+    APPENDED,
+    Holder,
+    appended,
+    given_up,
+    holder,
+    may_hold,
+    opened,
+    packed,
+)
+from runtime.ir.graph import Const, Graph, Node, Value
 from runtime.mistakes import survived
 from runtime.passes.pipeline import optimise
+from runtime.passes.rewrite import users
 from runtime.retyping import retyped
 from runtime.trace.record import BUILTINS, Guard
 from runtime.types import WEAK_OF, ArrayType, ObjectType, StaticType, Type
@@ -31,6 +41,7 @@ KINDS = 6  # of inputs that get code of their own
 MANY = 1 << 40  # items, for a list that is not seen yet
 TRIES = 3  # times in vain, where there is no code yet: then the plan does it for good
 _MISSING = object()
+_GROWS = Holder(list, APPENDED)
 traceback.register_hidden(__file__)  # between a plan and that of a part
 Run = Callable[..., Any]
 Kind = Any  # of a value, hashable; None where there is no code for values like it
@@ -56,6 +67,8 @@ class Site:
         self.graph, self.node, self.plan = graph, node, plan
         self.compile, self.given_up = compile_graph, given_up
         self.open = tuple(k for k, p in enumerate(graph.params) if open_type(p.type))
+        self.appended = appended(graph)
+        self.by_keys = opened(graph, _holders(graph)) is None  # fields that can't be told from the graph
         self.reads_outside = bool(lifted(graph).begin.nodes)
         self.found: dict[Kind, Any] = {}
         self.inner: dict[Kind, Site] = {}  # on the fields of objects
@@ -84,9 +97,16 @@ class Site:
         """The types that there is code for, those of fields of objects included."""
         return [*self.made, *(made for one in self.inner.values() for made in one.all_made)]
 
+    def kinds(self, args: Sequence[Any]) -> tuple[Kind, ...]:
+        """What kinds of values those inputs are of which nothing is known."""
+        by_keys, lists = self.by_keys, self.appended
+        return tuple(
+            [_GROWS if k in lists and type(args[k]) is list else kind(args[k], by_keys) for k in self.open]
+        )
+
     def look(self, *args: Any) -> Any:
         """Do the part, by the code for these kinds of inputs."""
-        kinds = tuple([kind(args[k]) for k in self.open])
+        kinds = self.kinds(args)
         found = self.found.get(kinds, _MISSING)
         if found is _MISSING:
             found = self.added(kinds, args)
@@ -136,7 +156,7 @@ class Site:
 
     def by_fields(self, kinds: tuple[Kind, ...], held: dict[int, Holder]) -> Run | None:
         """Code on what the objects among the inputs hold; None where the part does more with them."""
-        inside = opened(self.graph, held)
+        inside = packed(self.graph, held) if self.by_keys else opened(self.graph, held)
         if inside is None:
             self.reason = self.reason or "an object of which more is used than fields"
             return None
@@ -149,7 +169,7 @@ class Site:
 
     def other(self, kinds: tuple[Kind, ...], args: Sequence[Any]) -> Run | None:
         """What does a part with inputs that the code for these kinds does not take, if they are of others."""
-        return None if tuple([kind(args[k]) for k in self.open]) == kinds else self.look
+        return None if self.kinds(args) == kinds else self.look
 
     def checked(self, native: Run, checks: Sequence[tuple[Any, Any, Any, Any]]) -> Run:
         """The code, after a look whether names still mean what it takes them for."""
@@ -173,17 +193,23 @@ def promising(graph: Graph) -> bool:
     """Whether a part may become native, once types are known of which nothing is known yet."""
     if not any(open_type(p.type) for p in graph.params):
         return False
-    held = {
-        k: Holder(p.type.cls, MANY)
+    held = _holders(graph)
+    inside = opened(graph, held)
+    if inside is None and any(one.cls is not dict and one is not _GROWS for one in held.values()):
+        return False
+    if not all(open_type(p.type) or not isinstance(p.type, ObjectType) for p in graph.params):
+        return False
+    return all(map(_possible, _reached(graph if inside is None else inside.graph)))
+
+
+def _holders(graph: Graph) -> dict[int, Holder]:
+    """The inputs that are known to be objects, dicts or lists."""
+    lists = appended(graph)
+    return {
+        k: _GROWS if k in lists else Holder(p.type.cls, MANY)
         for k, p in enumerate(graph.params)
         if isinstance(p.type, ObjectType) and p.type.cls is not None and may_hold(p.type.cls)
     }
-    inside = opened(graph, held)
-    if inside is None or not all(
-        open_type(p.type) or not isinstance(p.type, ObjectType) for p in graph.params
-    ):
-        return False
-    return all(map(_possible, _reached(inside.graph)))
 
 
 def numeric(graph: Graph) -> bool:
@@ -194,12 +220,22 @@ def numeric(graph: Graph) -> bool:
 
 
 def _reached(graph: Graph) -> Iterator[Node]:
-    """The nodes of a graph and its regions that do not lead to an error alone."""
+    """The nodes of a graph and its regions that do not lead to an error alone; not those that make dicts of
+    which nothing is left once it is known what they hold."""
     for node in graph.nodes:
-        yield node
+        if not (node.op == "py.dict" and _looked_into(graph, node.outputs[0])):
+            yield node
         for region in node.regions:
             if not region.diverges:
                 yield from _reached(region)
+
+
+def _looked_into(graph: Graph, x: Value) -> bool:
+    """Whether a value is not put into others, nor given away."""
+    holding = ("py.tuple", "py.list", "py.call")
+    return x not in graph.results and not any(
+        n.op in holding or (n.op == "setitem" and k == 2) for n, k in users(graph, x)
+    )
 
 
 def _possible(node: Node) -> bool:
@@ -230,9 +266,9 @@ def open_type(t: Type) -> bool:
     return t == ObjectType() or known is not None and (may_hold(known) or streams.fixed(known))
 
 
-def kind(x: Any) -> Kind:
+def kind(x: Any, by_keys: bool = False) -> Kind:
     """What code is made for: the class of a value, of an array what its elements and axes are, of an object
-    what holds its fields; None for what can't have any."""
+    what holds its fields (by_keys: with the keys of a dict); None for what can't have any."""
     cls = type(x)
     if cls is np.ndarray:
         return (x.dtype.num, x.ndim) if supported(x.dtype) else None
@@ -242,7 +278,7 @@ def kind(x: Any) -> Kind:
         return cls
     if issubclass(cls, np.generic):
         return cls if cls.__module__ == "numpy" and supported(x.dtype) else None
-    return holder(x)
+    return holder(x, by_keys)
 
 
 def shown_type(x: Any) -> Type:

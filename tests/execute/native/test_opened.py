@@ -153,6 +153,41 @@ def outer(s: Any, n: int) -> Any:
     return s.total
 
 
+def adam(p: Any, g: Any, n: int) -> Any:
+    m = {k: np.zeros_like(v) for k, v in p.items()}
+    seen = []
+    for t in range(1, n + 1):
+        for k in p:
+            m[k] = 0.9 * m[k] + 0.1 * g[k] * p[k]
+            p[k] = p[k] - 0.1 * m[k] / (1 - 0.9**t)
+        seen.append(float(p["w"].sum()))
+    return seen
+
+
+def grows(q: Any, p: Any, n: int) -> Any:
+    for i in range(n):
+        q.append(p["a"] + i)
+        p["a"] = p["a"] * 1.5
+    return len(q)
+
+
+def new_keys(p: Any, n: int) -> Any:
+    for i in range(n):
+        for k in list(p):
+            p[k + "'"] = p[k] + i
+    return p
+
+
+def layers(ws: Any, x: Any, n: int) -> Any:
+    for _ in range(n):
+        h = x
+        for i in range(len(ws)):
+            h = np.tanh(h @ ws[i])
+            ws[i] = ws[i] * 0.9
+        x = h
+    return x
+
+
 class Outer:
     def __init__(self) -> None:
         self.inner, self.scale, self.total = Body(), 0.5, 0.0
@@ -192,6 +227,14 @@ CASES: tuple[tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]], ...] = (
     (divided, lambda: (Body(), I(4))),
     (helped, lambda: (Body(), I(4))),
     (outer, lambda: (Outer(), I(4))),
+    (adam, lambda: ({"w": np.ones(3), "b": np.zeros(2)}, {"w": np.arange(3.0), "b": np.ones(2)}, I(30))),
+    (adam, lambda: ({"w": np.ones(3), "b": 0.5}, {"w": np.arange(3.0), "b": 2.0}, I(30))),
+    (adam, lambda: ({"w": np.ones(3)}, {"w": np.arange(3.0)}, I(0))),
+    (grows, lambda: ([1], {"a": 1.0}, I(5))),
+    (grows, lambda: ([], {"a": np.ones(2)}, I(5))),
+    (grows, lambda: ([], {"a": "text"}, I(5))),
+    (new_keys, lambda: ({"a": np.ones(2)}, I(3))),
+    (layers, lambda: ([np.eye(3), np.ones((3, 3))], np.arange(3.0), I(20))),
 )
 
 
