@@ -47,8 +47,9 @@ class Vmapped(Batched):
         axes = self.in_axes if isinstance(self.in_axes, (tuple, list)) else (self.in_axes,) * len(args)
         if len(axes) != len(args):
             raise ValueError(f"in_axes has {len(axes)} entries for {len(args)} arguments")
-        given, keywords = tuple(map(opened, args)), {name: opened(value) for name, value in kwargs.items()}
-        leaves, structure = leaves_of((given, keywords))
+        given = tuple(opened(x, data=True) for x in args)
+        keywords = {name: opened(value, data=True) for name, value in kwargs.items()}
+        leaves, structure = leaves_of((given, keywords), data=True)
         spread = [each for value, axis in zip(given, axes, strict=True) for each in _spread(axis, value)]
         spread += [0] * (len(leaves) - len(spread))
         pairs = list(zip(leaves, spread, strict=True))
@@ -65,15 +66,16 @@ class Vmapped(Batched):
             left = iter(items)
             each = [leaf if axis is None else next(left) for leaf, axis in pairs]
             positional, named = tree.unflatten(structure, each)
-            return apply(self.f, *map(closed, positional), **{k: closed(v) for k, v in named.items()})
+            made = apply(self.f, *map(closed, positional), **{k: closed(v) for k, v in named.items()})
+            return tree.as_data(opened(made, data=True))
 
         made = self.together(one, moving)
         if made is None:
             made = self.by_number(one, moving)
         if made is None:
             made = map_fn(one, tuple(moving))
-        made = opened(made)
-        outputs, shape = tree.flatten(made)
+        made = opened(made, data=True)
+        outputs, shape = tree.flatten_data(made)
         ends = _spread(self.out_axes, made)
         moved = [_moved(x, 0, axis) for x, axis in zip(outputs, ends, strict=True)]
         return closed(tree.unflatten(shape, moved))
@@ -165,10 +167,10 @@ def vmap(
 
 def _spread(axis: Any, value: Any) -> list[Any]:
     """The axis of each leaf of a value: one for all, or a tree of the same structure."""
-    leaves, structure = tree.flatten(value)
+    leaves, structure = tree.flatten_data(value)
     if axis is None or isinstance(axis, int):
         return [axis] * len(leaves)
-    entries, given = tree.flatten(axis)
+    entries, given = tree.flatten_data(axis)
     if not all(x is None or isinstance(x, int) for x in entries):
         raise TypeError(f"an axis of vmap is an integer, or None for what all items share, not {axis!r}")
     if given != structure:

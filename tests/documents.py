@@ -37,7 +37,8 @@ class Block:
         path.write_text(self.source)
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
-            exec(compile(self.source, str(path), "exec"), {"__name__": self.name, "__file__": str(path)})
+            code = compile(self.source, str(path), "exec", dont_inherit=True)
+            exec(code, {"__name__": self.name, "__file__": str(path)})
         return out.getvalue()
 
 

@@ -32,7 +32,7 @@ def _like(rng: np.random.Generator, x: Any) -> Any:
 def _pair(cts: Any, changes: Any) -> float:
     """`Re(sum(conj(ct) * change))` over all leaves."""
     total = 0.0
-    for ct, change in zip(tree.flatten(cts)[0], tree.flatten(changes)[0], strict=True):
+    for ct, change in zip(tree.flatten_data(cts)[0], tree.flatten_data(changes)[0], strict=True):
         if ct is not None and change is not None:
             total += float(np.real(np.sum(np.conjugate(np.asarray(ct, "c16")) * np.asarray(change, "c16"))))
     return total
@@ -44,7 +44,7 @@ def _step(args: Any, directions: Any, size: float) -> Any:
             x if d is None else type(x)(x + size * d) if np.ndim(x) == 0 else (x + size * d).astype(x.dtype)
         )
 
-    return tree.map_leaves(move, args, directions)
+    return tree.map_data(move, args, directions)
 
 
 def _slope(up: Any, down: Any, width: float) -> Any:
@@ -57,8 +57,8 @@ def numerical(function: Function, args: tuple[Any, ...], directions: tuple[Any, 
     for size in (eps, eps / 2):
         up, down = function(*_step(args, directions, size)), function(*_step(args, directions, -size))
         slope = functools.partial(_slope, width=2 * size)
-        estimates.append(tree.map_leaves(slope, up, down))
-    return tree.map_leaves(lambda wide, narrow: None if wide is None else (4 * narrow - wide) / 3, *estimates)
+        estimates.append(tree.map_data(slope, up, down))
+    return tree.map_data(lambda wide, narrow: None if wide is None else (4 * narrow - wide) / 3, *estimates)
 
 
 def check_grads(
@@ -80,14 +80,14 @@ def check_grads(
     if isinstance(modes, str) or not set(modes) <= {"forward", "reverse"} or not modes:
         raise ValueError(f'modes is a tuple of "forward" and "reverse", not {modes!r}')
     args = tuple(args)
-    single = any(np.asarray(x).dtype.char in "efF" for x in tree.flatten(args)[0])
+    single = any(np.asarray(x).dtype.char in "efF" for x in tree.flatten_data(args)[0])
     eps = (2e-2 if single else 1e-4) if eps is None else eps
     rtol = (2e-2 if single else 1e-5) if rtol is None else rtol
     atol = (2e-2 if single else 1e-6) if atol is None else atol
     rng = np.random.default_rng(seed)
-    directions = tree.map_leaves(lambda x: _like(rng, x), args)
+    directions = tree.map_data(lambda x: _like(rng, x), args)
     value = function(*args)
-    cotangents = tree.map_leaves(lambda x: _like(rng, x), value)
+    cotangents = tree.map_data(lambda x: _like(rng, x), value)
     expected = _pair(cotangents, numerical(function, args, directions, eps))
     if "forward" in modes:
         _, changes = jvp(function, args, directions)

@@ -41,7 +41,7 @@ def custom_gradient(function: Function) -> Function:
 
         def run(*given: Any) -> Any:
             value, holder["back"] = _pair(function, map_tree(wrap, given), kwargs)
-            leaves, holder["structure"] = tree.flatten(value)
+            leaves, holder["structure"] = tree.flatten_data(value)
             parts = [unwrap(x) for x in leaves]
             return parts[0] if len(parts) == 1 else tuple(parts)
 
@@ -61,8 +61,8 @@ def custom_gradient(function: Function) -> Function:
                     )
                 part = made[position]
                 if part is None:
-                    return tree.map_leaves(lambda x: np.zeros(np.shape(x)), operands[position])
-                return tree.map_leaves(_turned, part)
+                    return tree.map_data(lambda x: np.zeros(np.shape(x)), operands[position])
+                return tree.map_data(_turned, part)
 
             return rule
 
@@ -128,7 +128,9 @@ def _name(function: Function) -> str:
 
 def _run_again(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any], cts: Any) -> Any:
     """The cotangents of the arguments by a second run."""
-    live = [k for k, x in enumerate(args) if any(is_inexact(unwrap(leaf)) for leaf in tree.flatten(x)[0])]
+    live = [
+        k for k, x in enumerate(args) if any(is_inexact(unwrap(leaf)) for leaf in tree.flatten_data(x)[0])
+    ]
 
     def of_live(*given: Any) -> Any:
         full = list(args)

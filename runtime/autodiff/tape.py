@@ -67,7 +67,7 @@ class GradientTape:
         """The values (in nested containers), followed from here on: compute with what this returns.
 
         A value that another tape follows already is followed by both, wherever it is used."""
-        return tree.map_leaves(self._watch, x)
+        return tree.map_data(self._watch, x)
 
     def _watch(self, x: Any) -> Any:
         if isinstance(x, Variable) and not self._level.closed:
@@ -115,8 +115,8 @@ class GradientTape:
     def gradient(self, target: Any, sources: Any, output_gradients: Any = None) -> Any:
         """The gradient of the (summed) target, in the structure of the sources; None where unconnected."""
         self._begin()
-        leaves, _ = tree.flatten(target)
-        cts = [None] * len(leaves) if output_gradients is None else tree.flatten(output_gradients)[0]
+        leaves, _ = tree.flatten_data(target)
+        cts = [None] * len(leaves) if output_gradients is None else tree.flatten_data(output_gradients)[0]
         seeds = []
         for leaf, ct in zip(leaves, cts, strict=True):
             value = unwrap(leaf)
@@ -124,7 +124,7 @@ class GradientTape:
             if live is not None:
                 start = ones(value) if ct is None else conjugate(given(ct, value, "output gradient"))
                 seeds.append((live, start))
-        asked, structure = tree.flatten(sources)
+        asked, structure = tree.flatten_data(sources)
         found = [self._source(x) for x in asked]
         back = iter(backward(self._level, seeds, [x for x in found if x is not None], Surface.add))
         made = []
@@ -138,7 +138,7 @@ class GradientTape:
         self._begin()
         value = unwrap(target)
         live = at_level(value, self._level)
-        asked, structure = tree.flatten(sources)
+        asked, structure = tree.flatten_data(sources)
         found = [self._source(x) for x in asked]
         wanted = [x for x in found if x is not None]
         shape = np.shape(bare(value))

@@ -91,13 +91,13 @@ class Inputs:
         self.arrays = [x for x, box in zip(args, self.args, strict=True) if box is not x]
         self.made = [box for x, box in zip(args, self.args, strict=True) if box is not x]
         for k in self.numbers:
-            leaves, structure = tree.flatten(args[k])
+            leaves, structure = tree.flatten_data(args[k])
             values = [self._value(x) for x in leaves]
             if each and not any(is_inexact(v) for v in values):
                 raise GradientError(
                     f"argument {k} of {name} has nothing to differentiate by: {_kinds(values)}",
                     why="derivatives are with respect to floats and complex numbers",
-                    fix="pass floats (2.0 instead of 2), or name other arguments with argnums",
+                    fix=_how(values),
                 )
             self.leaves.append(values)
             self.structures.append(structure)
@@ -153,6 +153,17 @@ def _may_be_written(x: Any) -> bool:
     return type(x) is np.ndarray and x.dtype.kind in "fc" and x.flags.writeable
 
 
+def _how(values: Sequence[Any]) -> str:
+    """What to do where there is nothing to differentiate by."""
+    plain = (np.ndarray, np.generic, bool, int, str, bytes, type(None))
+    if all(isinstance(value, plain) for value in map(bare, values)):
+        return "pass floats (2.0 instead of 2), or name other arguments with argnums"
+    return (
+        "pass the arrays in a dict, list, tuple or dataclass (which holds its fields and nothing else),"
+        " or name other arguments with argnums"
+    )
+
+
 def _kinds(values: Sequence[Any]) -> str:
     found = dict.fromkeys(
         f"an array of {v.dtype}" if isinstance(v, np.ndarray) else type(v).__name__ for v in map(bare, values)
@@ -166,7 +177,7 @@ def _name(function: Function) -> str:
 
 def settle(x: Any) -> Any:
     """A result for the caller, without levels that are over."""
-    return tree.map_leaves(settled, x)
+    return tree.map_data(settled, x)
 
 
 def scalar(result: Any, name: str) -> Any:
@@ -240,12 +251,12 @@ def vjp(function: Function, *primals: Any, has_aux: bool = False, unconnected: s
         aux = None
         if has_aux:
             result, aux = _two(result, _name(function))
-        leaves, structure = tree.flatten(result)
+        leaves, structure = tree.flatten_data(result)
         values = [unwrap(x) for x in leaves]
 
     def pull_back(cotangents: Any) -> Any:
         """The cotangents of the arguments, a tuple with one entry each."""
-        parts, shape = tree.flatten(cotangents)
+        parts, shape = tree.flatten_data(cotangents)
         if len(parts) != len(values):
             raise GradientError(
                 f"the cotangent has {len(parts)} leaves, the result of {_name(function)} has {len(values)}",
@@ -266,7 +277,7 @@ def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> 
     """The value, and how it changes when the arguments move along the tangents."""
     primals, tangents = tuple(primals), tuple(tangents)
     inputs = Inputs(primals, range(len(primals)), _name(function), each=False)
-    directions, _ = tree.flatten(tangents)
+    directions, _ = tree.flatten_data(tangents)
     values = [v for leaves in inputs.leaves for v in leaves]
     if len(directions) != len(values):
         raise GradientError(
@@ -281,7 +292,7 @@ def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> 
         inputs.followed = []
         followed = iter([None if (t := next(moves)) is None else level.input(v, t) for v in values])
         result = function(*inputs.start(lambda v: _next(followed)))
-        leaves, structure = tree.flatten(result)
+        leaves, structure = tree.flatten_data(result)
         found = [unwrap(x) for x in leaves]
     changes = []
     for value in found:
@@ -309,7 +320,7 @@ def jacobian(function: Function, argnums: ArgNums = 0) -> Function:
         level = Reverse(Surface)
         with level:
             result = function(*inputs.start(level.input), **kwargs)
-            leaves, structure = tree.flatten(result)
+            leaves, structure = tree.flatten_data(result)
             values = [unwrap(x) for x in leaves]
         made: list[Any] = []
         for value in values:
@@ -370,5 +381,5 @@ def stop_gradient(x: Any) -> Any:
         return Box(value.copy()) if isinstance(value, np.ndarray) else value
 
     if active() is not None:
-        return closed(tree.map_leaves(stop, opened_here(x)))
-    return tree.map_leaves(stop, x)
+        return closed(tree.map_leaves(stop, opened_here(x, data=True)))
+    return tree.map_data(stop, x)

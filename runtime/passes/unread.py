@@ -16,6 +16,7 @@ from runtime.ir.opdef import OpDef
 from runtime.ir.walk import map_graphs, map_regions, walk_graphs
 from runtime.passes.dead import drop_dead
 from runtime.passes.rewrite import exchanged, users, with_nodes
+from runtime.tree import instance
 from runtime.types import ObjectType
 
 _DISPLAYS = frozenset({"py.list", "py.dict"})
@@ -40,7 +41,7 @@ def drop_unread(graph: Graph, table: Mapping[str, OpDef]) -> Graph:
     owners: dict[Value, Operand] = {}  # of methods and what they give, and of what stands for one in a region
     for g in walk_graphs(graph):  # outer ones first
         for node in g.nodes:
-            if makes(node):
+            if makes(node) or makes_instance(node):
                 homes[node.outputs[0]] = g
             elif _asks(node, homes):
                 homes[node.outputs[0]], owners[node.outputs[0]] = g, node.inputs[0]
@@ -101,6 +102,12 @@ def makes(node: Node) -> bool:
         cls = node.inputs[1]
         return isinstance(cls, Const) and isinstance(cls.value, type) and ordinary(cls.value)
     return any(target is cls for cls in _ITERATORS) and all(map(_sequence, node.inputs[1:]))
+
+
+def makes_instance(node: Node) -> bool:
+    """Whether the node makes an instance of a dataclass of its fields."""
+    target = node.inputs[0] if node.op == "py.call" else None
+    return isinstance(target, Const) and target.value is instance
 
 
 def _is_list(x: Operand) -> bool:

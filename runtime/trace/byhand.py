@@ -15,10 +15,11 @@ import numpy as np
 from runtime import tree
 from runtime.errors import Untraceable
 from runtime.ir.graph import Const
-from runtime.trace import items, outside
+from runtime.trace import items, outside, sizes
+from runtime.trace.attributes import get_attr
 from runtime.trace.core import Diverged, Trace, active, is_static
 from runtime.trace.values import Object, Traced, known_class
-from runtime.types import OBJECT, ArrayType, StaticType, TupleType, Type, is_namedtuple
+from runtime.types import OBJECT, ArrayType, ObjectType, StaticType, TupleType, Type, is_namedtuple
 
 _OURS = ("runtime.scans", "runtime.batching", "runtime.vectorizing", "runtime.pushing")
 
@@ -39,28 +40,45 @@ def new_list() -> Any:
     return [] if trace is None else items.new_list(trace, ())
 
 
-def opened(x: Any) -> Any:
-    """The value with lists and dicts whose contents are known as Python containers, to be gone through."""
+def opened(x: Any, data: bool = False) -> Any:
+    """The value with lists and dicts whose contents are known as Python containers, to be gone through.
+
+    data: instances of dataclasses, too, as `tree.Data`.
+    """
     trace = active()
     if trace is None:
         return x
     if type(x) is tuple or is_namedtuple(type(x)):
-        parts = [opened(item) for item in x]
+        parts = [opened(item, data) for item in x]
         return tuple(parts) if type(x) is tuple else tuple.__new__(type(x), parts)
     if not isinstance(x, Object):
         return x
     if known_class(x) is list:
         found = items.known_items(trace, x)
-        return x if found is None else [opened(item) for item in found]
+        return x if found is None else [opened(item, data) for item in found]
+    if data and (names := _field_names(trace, x)) is not None:
+        return tree.Data(known_class(x), names, [opened(get_attr(trace, x, name), True) for name in names])  # type: ignore[arg-type]
     keys = _keys(trace, x) if known_class(x) is dict else None
-    return x if keys is None else {key: opened(x[key]) for key in keys}
+    return x if keys is None else {key: opened(x[key], data) for key in keys}
+
+
+def _field_names(trace: Trace, x: Object) -> tuple[str, ...] | None:
+    """The fields of an instance of a dataclass that holds nothing else; None where that isn't known."""
+    cls, facts = known_class(x), x._facts
+    names = None if cls is None else tree.field_names(cls)
+    if names is None:
+        return None
+    known = {key for who, kind, key in trace.heap.entries if who is facts.identity and kind == "attr"}
+    if facts.identity in trace.heap.complete:
+        return names if known == set(names) else None
+    return names if facts.example is not None and tree.data_names(facts.example) == names else None
 
 
 def _keys(trace: Trace, x: Object) -> Sequence[Any] | None:
     """The keys of a dict, with guards for one from outside; None where they aren't known."""
     held, path = x._facts.example, x._facts.path
     # a write at a key that it has, in it or in another that may be the same one, leaves the keys as they are
-    readable = type(held) is dict and items.readable(trace, x, held)
+    readable = type(held) is dict and sizes.readable(trace, x, held)
     if x._facts.identity in trace.heap.sizes or path is None or not readable:
         return items.known_items(trace, x)
     place = path / ("keys", None)
@@ -70,9 +88,12 @@ def _keys(trace: Trace, x: Object) -> Sequence[Any] | None:
     return list(held)
 
 
-def leaves_of(x: Any) -> tuple[list[Any], tree.Structure]:
-    """The arrays of a tree, and its structure; Untraceable where that is known only at run time."""
-    leaves, structure = tree.flatten(opened(x))
+def leaves_of(x: Any, data: bool = False) -> tuple[list[Any], tree.Structure]:
+    """The arrays of a tree, and its structure; Untraceable where that is known only at run time.
+
+    data: as in `opened`.
+    """
+    leaves, structure = tree.flatten_data(opened(x, True)) if data else tree.flatten(opened(x))
     trace = active()
     for leaf in leaves if trace is not None else ():
         if isinstance(leaf, Object) and known_class(leaf) in (None, dict, list, tuple):
@@ -90,7 +111,33 @@ def closed(x: Any) -> Any:
         return tuple(parts) if type(x) is tuple else tuple.__new__(type(x), parts)
     if type(x) is list:
         return items.new_list(trace, [closed(item) for item in x])
+    if type(x) is tree.Data:
+        return _new_instance(trace, x)
     return items.new_dict(trace, [(key, closed(v)) for key, v in x.items()]) if type(x) is dict else x
+
+
+def _new_instance(trace: Trace, data: tree.Data) -> Any:
+    """A handle of a new instance of a dataclass."""
+    values = [closed(value) for value in data.values]
+    made = trace.emit(
+        "py.call",
+        [tree.instance, trace.constant(data.cls), data.names, *values],
+        type=ObjectType(data.cls),
+        attrs={"pure": True},
+    )
+    assert made is not None
+    handle = trace.wrap(made, fresh=True)
+    trace.heap.complete.add(handle._facts.identity)
+    for name, value in zip(data.names, values, strict=True):
+        trace.heap.put(handle._facts.identity, "attr", name, value)
+    return handle
+
+
+def _maker(cls: type, names: tuple[str, ...], *values: Any) -> Any:
+    return tree.instance(cls, names, *values) if active() is None else tree.Data(cls, names, values)
+
+
+tree.set_maker(_maker)
 
 
 def at_run_time(f: Callable[..., Any], args: Sequence[Any], claim: Type = OBJECT) -> Any:

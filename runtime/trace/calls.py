@@ -104,7 +104,7 @@ def call(trace: Trace, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     if not isinstance(f, Traced):
         return call_known(trace, f, f, args, kwargs)
     example = f._facts.example
-    if not isinstance(f, Object) or example is None or known_class(f) is None:
+    if not isinstance(f, Object) or known_class(f) is None:
         return run_time_call(trace, f, args, kwargs)
     if not isinstance(f._facts.operand, Const):
         return call_instance(trace, f, args, kwargs)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
+import re
 import sys
 import types
 from collections.abc import Callable, Iterator, Sequence
@@ -108,7 +109,7 @@ class Derivative:
         structures: list[Any] = [None] * len(args)
         for k, x in enumerate(args):
             if k in numbers and type(x) not in PLAIN:
-                leaves, structures[k] = tree.flatten(x)
+                leaves, structures[k] = tree.flatten_data(x)
                 found += leaves
             else:
                 found.append(x)
@@ -294,7 +295,7 @@ class PullBack:
     def __call__(self, cotangents: Any) -> tuple[Any, ...]:
         """The cotangents of the arguments, a tuple with one entry each."""
         back, trace = self.back, active()
-        parts, _ = tree.flatten(opened(cotangents))
+        parts, _ = tree.flatten_data(opened(cotangents, data=True))
         if len(parts) != len(back.kinds):
             raise GradientError(
                 f"the cotangent has {len(parts)} leaves, the result of {self.name} has {len(back.kinds)}",
@@ -396,7 +397,7 @@ class GradientFunction(PolymorphicFunction[..., Any]):
 
 
 def _signature(f: Any, structure: tuple[Any, ...]) -> inspect.Signature:
-    """The signature of the flat function: the names of the arguments, `w_0` and so on for leaves."""
+    """The signature of the flat function: the names of the arguments, of leaves `w_0` or `net_bias`."""
     kind = inspect.Parameter.POSITIONAL_ONLY
     try:
         known = [p.name for p in inspect.signature(f).parameters.values() if p.kind < 2]
@@ -405,7 +406,11 @@ def _signature(f: Any, structure: tuple[Any, ...]) -> inspect.Signature:
     names: list[str] = []
     for k, each in enumerate(structure):
         name = known[k] if k < len(known) else f"x{k}"
-        names += [name] if each is None else [f"{name}_{i}" for i in range(each.num_leaves)]
+        names += (
+            [name]
+            if each is None
+            else [re.sub(r"\W+", "_", path).strip("_") for path in tree.paths(each, name)]
+        )
     if len(set(names)) < len(names):
         names = [f"x{k}" for k in range(len(names))]
     rest = inspect.Parameter("keywords", inspect.Parameter.VAR_KEYWORD)

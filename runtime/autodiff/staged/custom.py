@@ -70,10 +70,10 @@ def marked(
     value, pull_back = run()
     if not trace.following:
         return value
-    leaves, structure = tree.flatten(opened(value))
+    leaves, structure = tree.flatten(opened(value, data=True))
     is_followed = [isinstance(x, Tensor) and inexact(x._facts.type) for x in leaves]
     followed = [x for x, f in zip(leaves, is_followed, strict=True) if f]
-    given = [tree.flatten(opened(x))[0] for x in args]
+    given = [tree.flatten(opened(x, data=True))[0] for x in args]
     flat = [x for part in given for x in part]
     live = [k for k, x in enumerate(flat) if isinstance(x, Tensor) and inexact(x._facts.type)]
     if not followed or not live:
@@ -120,7 +120,7 @@ def _flat(made: Any, given: list[list[Any]], name: str) -> list[Any]:
         raise NotStaged(f"the derivative of {name} gave {len(parts)} cotangents for {len(given)} arguments")
     found: list[Any] = []
     for part, leaves in zip(parts, given, strict=True):
-        flat = [None] * len(leaves) if part is None else tree.flatten(opened(part))[0]
+        flat = [None] * len(leaves) if part is None else tree.flatten(opened(part, data=True))[0]
         if len(flat) != len(leaves):
             raise NotStaged(f"the derivative of {name} gave a cotangent of another structure")
         found += flat

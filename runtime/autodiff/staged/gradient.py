@@ -57,7 +57,7 @@ class Call:
         self.live: list[list[bool]] = []
         given = list(args)
         # what a container holds is read out here: it is used in the region and after it
-        trees = [tree.flatten(opened(args[k])) for k in numbers]
+        trees = [tree.flatten(opened(args[k], data=True)) for k in numbers]
         mark = trace.mark()
         with trace.region("gradient") as builder:
             for k, (leaves, structure) in zip(numbers, trees, strict=True):
@@ -68,7 +68,7 @@ class Call:
                 self.structures.append(structure)
                 self.live.append(live)
             made = self._called(function, tuple(given), kwargs)
-            self.outputs, self.structure = tree.flatten(opened(made))
+            self.outputs, self.structure = tree.flatten(opened(made, data=True))
             results = [trace.operand(x) for x in self.outputs if isinstance(x, Traced)]
         if made is _RAISES:  # then what it does until it raises is all there is to do
             trace.rollback(mark)
@@ -247,7 +247,7 @@ def pulled_back(
     """The cotangents of all arguments, of a call that is done again, given those of its value."""
     call = Call(trace, function, range(len(args)), args, kwargs)
     linear, outputs = call.linear(set())
-    parts, _ = tree.flatten(opened(cts))
+    parts, _ = tree.flatten(opened(cts, data=True))
     if len(parts) != len(outputs):
         raise NotStaged("a cotangent of another structure than the value")
     given = [None if ct is None or not inexact(trace.type_of(x)) else _turned(trace, ct)

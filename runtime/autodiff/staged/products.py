@@ -193,7 +193,7 @@ def vjp(
             if type(value) is not tuple or len(value) != 2:
                 raise NotStaged("has_aux=True, and the function does not return a pair")
             value, aux = value
-        leaves, structure = tree.flatten(opened(value))
+        leaves, structure = tree.flatten(opened(value, data=True))
         followed = made.leaves if not has_aux else [k for k in made.leaves if k < len(leaves)]
         with made.linear.mine():
             way = made.back(followed)
@@ -236,7 +236,7 @@ def jvp(trace: Trace, function: Any, primals: tuple[Any, ...], tangents: tuple[A
 
     def go(ours: set[Node]) -> Any:
         made = Followed(trace, function, range(len(primals)), primals, {}, ours, True)
-        directions, _ = tree.flatten(opened(tangents))
+        directions, _ = tree.flatten(opened(tangents, data=True))
         live = [x for each in made.call.live for x in each]
         if len(directions) != len(live):
             raise NotStaged(f"there are {len(directions)} tangents for {len(live)} arrays")

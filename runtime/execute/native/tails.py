@@ -13,6 +13,7 @@ from runtime.ir.effects import effect_of
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.opdef import PURE
 from runtime.ops.table import OPS
+from runtime.passes.unread import makes_instance
 from runtime.types import ArrayType, TupleType
 
 VIEWS = (
@@ -74,7 +75,7 @@ def _values(node: Node) -> list[Value]:
 
 def _looks(node: Node) -> bool:
     """Whether a node only looks at an array in another way, or puts values into a new container."""
-    if node.op in CONTAINERS:
+    if node.op in CONTAINERS or makes_instance(node):
         return True
     if (
         len(node.outputs) != 1
