@@ -13,6 +13,7 @@ import dataclasses
 import numpy as np
 
 from runtime.execute.native import ranges
+from runtime.execute.native.list_forms import firsts
 from runtime.execute.native.state import State
 from runtime.execute.native.values import Arr, Num, Val, span_of
 from runtime.ir.effects import effect_of
@@ -41,7 +42,7 @@ def _region(graph: Graph, names: dict[Value, Value], found: dict[Value, ranges.S
         for k, x in enumerate(node.inputs):
             if isinstance(x, Value) and x in names and not _plain(node, k):
                 found.pop(names[x], None)
-        for region, first in zip(node.regions, _firsts(node), strict=True):
+        for region, first in zip(node.regions, firsts(node), strict=True):
             inner = node.inputs[len(node.inputs) - len(region.params) + first :]
             pairs = zip(region.params[first:], inner, strict=True)
             handed = {p: names[x] for p, x in pairs if isinstance(x, Value) and x in names}
@@ -60,16 +61,6 @@ def _filled(node: Node) -> int | None:
         value = getattr(node.inputs[1], "value", None)
         return value if type(value) is int else None
     return _FILLED.get(node.op)
-
-
-def _firsts(node: Node) -> list[int]:
-    """Of each region, the first parameter that it is handed as it is."""
-    if node.op == "cond":
-        return [0, 0]
-    if node.op in ("while", "for"):
-        count = node.attr("carries")
-        return [count + (node.op == "for" and k == 0) for k in range(len(node.regions))]
-    return [len(r.params) for r in node.regions]
 
 
 def _plain(node: Node, k: int) -> bool:

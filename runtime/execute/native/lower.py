@@ -18,6 +18,7 @@ from runtime.execute.native import (
     contents,
     counters,
     elementwise,
+    list_forms,
     lists,
     merge,
     narrowing,
@@ -77,7 +78,7 @@ def lower(graph: Graph, in_order: bool = True, noting: bool = False) -> Kernel:
     """
     if keeps_iterators(graph):
         raise Unlowered("an iterator that more than one loop takes items of")
-    forms: dict[Hashable, Form] = {}
+    forms: dict[Hashable, Form] = list_forms.expected(graph)
     guess = contents.known(graph)
     while True:
         try:
@@ -381,7 +382,7 @@ class _Lowering:
         shapes = list(map(merge.opened, first))
         if node is not None and node in self.settled:
             shapes = list(map(merge.hinted, shapes, first, self.settled[node]))
-        owned, depth = self.state.owned, self.state.depth
+        owned, depth, held = self.state.owned, self.state.depth, frozenset(self.state.held)
         at_once, e.at_once = e.at_once, not inner  # checks that wait are no hindrance to vectors
         for _ in range(8):
             mark = e.mark()
@@ -425,6 +426,7 @@ class _Lowering:
                 return [ownership.placed(x, t, depth, self.state.owned) for x, t in pairs]
             shapes = settled
             self.state.owned = owned
+            self.state.held &= held
             e.rollback(mark)
         raise Unlowered("a loop whose carried values do not settle")
 

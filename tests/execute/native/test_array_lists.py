@@ -522,6 +522,37 @@ def asked_later(y, n):  # type: ignore[no-untyped-def]
     return held, count
 
 
+def slope(u):  # type: ignore[no-untyped-def]
+    return np.array([u[1] - 0.5 * u[0], 0.3 * u[0]])
+
+
+def several_arrays_in_a_trip(y, n):  # type: ignore[no-untyped-def]
+    ys = [y]
+    for _ in range(n):
+        a = slope(y)
+        b = slope(y + 0.05 * a)
+        c = slope(y + 0.05 * b)
+        y = y + 0.1 / 6.0 * (a + 4 * b + c)
+        ys.append(y)
+    return np.array(ys)
+
+
+def read_before_anything_is_in(y, n):  # type: ignore[no-untyped-def]
+    waiting = []
+    log = []
+    free = 0.0
+    i = 0
+    while i < n or waiting:
+        if waiting and (i >= n or free <= i):
+            at, k = waiting.pop()
+            free = max(free, at) + y[0] * k
+            log.append((k, free, y * at))
+        else:
+            waiting.append((i * 0.5, i))
+            i += 1
+    return log, free
+
+
 CASES: list[tuple[Callable[..., Any], bool]] = [
     (recorded, True), (given_back, True), (from_nothing, True), (array_of_nothing, True), (one_array, True),
     (argument, True), (items, True), (popped, True), (popped_too_often, True), (out_of_range, True),
@@ -537,6 +568,7 @@ CASES: list[tuple[Callable[..., Any], bool]] = [
     (two_names_of_one, True), (two_names, True), (one_becomes_the_other, True), (returned_twice, True),
     (best_arrays, True), (of_two_kinds_made_anew, True), (best_tuples, True),
     (made_anew_in_inner_loops, True), (asked_later, False),
+    (several_arrays_in_a_trip, True), (read_before_anything_is_in, True),
 ]  # fmt: skip
 
 
