@@ -27,8 +27,6 @@ BLOCK = 128  # elements that NumPy adds in eight running sums
 def fold(state: State, name: str, kind: Scalar, at: str, size: str) -> str:
     """The fold of `size` elements at an address."""
     e = state.e
-    if name in ("argmax", "argmin"):
-        return e.effect(f"call i64 @{_first(state, name, kind)}(ptr {at}, i64 {size}, ptr %raised)")
     if name == "sum" and kind.kind == "f":
         function = _by_buffers(state, kind) if buffer() else _pairwise(state, kind)
         found = e.effect(f"call {kind.llvm} @{function}(ptr {at}, i64 {size})")
@@ -36,71 +34,11 @@ def fold(state: State, name: str, kind: Scalar, at: str, size: str) -> str:
     if name == "prod" and kind.kind == "f":
         function = _by_loop(state, np.multiply, kind, "1.0")
     elif name in ("max", "min") and kind.kind == "f":
-        function = _extreme(state, name, kind)
+        function = extreme(state, name, kind)
     else:
-        function = _integers(state, name, kind)
+        function = integers(state, name, kind)
     found = e.effect(f"call {memory(kind)} @{function}(ptr {at}, i64 {size}, ptr %raised)")
     return e.effect(f"icmp ne i8 {found}, 0") if kind.kind == "b" else found
-
-
-def _first(state: State, name: str, kind: Scalar) -> str:
-    """The first index of an extreme, or of NaN."""
-    t, function = memory(kind), f"{name}_{kind.dtype.num}"
-    if function in state.e.helpers:
-        return function
-    extreme = _extreme(state, name[3:], kind) if kind.kind == "f" else _integers(state, name[3:], kind)
-    lanes = vector_bytes() // kind.dtype.itemsize
-    v, mask, bits = f"<{lanes} x {t}>", f"<{lanes} x i1>", f"i{lanes}"
-    state.e.declare(f"declare {bits} @llvm.cttz.{bits}({bits}, i1)")
-
-    def same(new: str, x: str, wide: str, best: str, boolean: str) -> str:
-        if kind.kind != "f":
-            return f"  {new} = icmp eq {wide} {x}, {best}"
-        return f"""  {new}e = fcmp oeq {wide} {x}, {best}
-  {new}n = fcmp uno {wide} {x}, {x}
-  {new} = or {boolean} {new}e, {new}n"""
-
-    body = f"""start:
-  %best = call {t} @{extreme}(ptr %p, i64 %n, ptr %raised)
-  %best0 = insertelement {v} poison, {t} %best, i32 0
-  %every = shufflevector {v} %best0, {v} poison, <{lanes} x i32> zeroinitializer
-  %whole = and i64 %n, {-lanes}
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %start ], [ %i1, %on ]
-  %more = icmp slt i64 %i, %whole
-  br i1 %more, label %go, label %rest
-go:
-  %at = getelementptr {t}, ptr %p, i64 %i
-  %x = load {v}, ptr %at, align 1
-{same("%m", "%x", v, "%every", mask)}
-  %set = bitcast {mask} %m to {bits}
-  %none = icmp eq {bits} %set, 0
-  br i1 %none, label %on, label %here
-on:
-  %i1 = add i64 %i, {lanes}
-  br label %loop
-here:
-  %lane = call {bits} @llvm.cttz.{bits}({bits} %set, i1 true)
-  %lane64 = {"zext" if lanes < 64 else "freeze"} {bits} %lane{" to i64" if lanes < 64 else ""}
-  %found = add i64 %i, %lane64
-  ret i64 %found
-rest:
-  %k = phi i64 [ %whole, %loop ], [ %k1, %left ]
-  %still = icmp slt i64 %k, %n
-  br i1 %still, label %left, label %none2
-left:
-  %atk = getelementptr {t}, ptr %p, i64 %k
-  %z = load {t}, ptr %atk, align 1
-  %k1 = add i64 %k, 1
-{same("%q", "%z", t, "%best", "i1")}
-  br i1 %q, label %out, label %rest
-out:
-  ret i64 %k
-none2:
-  ret i64 0
-"""
-    return _define(state, function, "i64", body)
 
 
 def by_tiles(
@@ -141,7 +79,7 @@ def by_tiles(
         stop = e.effect(f"call i64 @llvm.smin.i64(i64 {after}, i64 {size})")
         e.declare("declare i64 @llvm.smin.i64(i64, i64)")
         at, count = tile(k.name, stop), e.effect(f"sub i64 {stop}, {k.name}")
-        found = e.effect(f"call {held} @{_integers(state, name, kind)}(ptr {at}, i64 {count}, ptr %raised)")
+        found = e.effect(f"call {held} @{integers(state, name, kind)}(ptr {at}, i64 {count}, ptr %raised)")
         old, new = e.effect(f"load {held}, ptr {cell}"), e.name()
         for text in _folding(how, new, old, found, held, "i1").splitlines():
             e.line(text.strip())
@@ -235,7 +173,7 @@ def _folding(how: str, new: str, old: str, x: str, wide: str, mask: str) -> str:
     return f"  {new} = {how} {wide} {old}, {x}"
 
 
-def _define(state: State, name: str, result: str, body: str) -> str:
+def define(state: State, name: str, result: str, body: str) -> str:
     state.e.helpers[name] = (
         f"define internal {result} @{name}(ptr %p, i64 %n, ptr %raised) noinline nounwind {{\n{body}}}"
     )
@@ -388,7 +326,7 @@ def _by_loop(state: State, ufunc: np.ufunc, kind: Scalar, start: str) -> str:
   %found = load {t}, ptr %cell
   ret {t} %found
 """
-    return _define(state, name, t, body)
+    return define(state, name, t, body)
 
 
 def _better(how: str, new: str, old: str, x: str, wide: str, mask: str) -> str:
@@ -429,7 +367,7 @@ def _halved(lanes: int, v: str, current: str, step: Callable[[str, str, str], st
     return tree, current
 
 
-def _extreme(state: State, name: str, kind: Scalar) -> str:
+def extreme(state: State, name: str, kind: Scalar) -> str:
     """The largest or smallest float; NaN and zeros by NumPy's own loop."""
     t, function = kind.llvm, f"{name}_{kind.llvm}"
     if function in state.e.helpers:
@@ -439,12 +377,13 @@ def _extreme(state: State, name: str, kind: Scalar) -> str:
     ufunc = np.maximum if name == "max" else np.minimum
     call = _reduce_call(state, ufunc, kind, "%second", "%less")
     e = state.e
+    e.declare("declare i64 @llvm.smin.i64(i64, i64)")
     for instruction in ("stmxcsr", "ldmxcsr"):
         e.declare(f"declare void @llvm.x86.sse.{instruction}(ptr)")
     e.declare(f"declare i1 @llvm.vector.reduce.or.v{lanes}i1({b})")
     phis, steps, joins = _running(t, lanes, how)
     count = RUNNING
-    tree, current = _halved(lanes, v, f"%j{count - 1}", lambda new, old, x: _better(how, new, old, x, v, b))
+    tree, current = _halved(lanes, v, "%m", lambda new, old, x: _better(how, new, old, x, v, b))
     barrier = 'call void asm sideeffect "", "~{memory}"()'
     newline = "\n"
     body = f"""start:
@@ -457,6 +396,8 @@ def _extreme(state: State, name: str, kind: Scalar) -> str:
   %top0 = insertelement {v} poison, {t} %head, i32 0
   %top = shufflevector {v} %top0, {v} poison, <{lanes} x i32> zeroinitializer
   %whole = and i64 %n, {-count * lanes}
+  %tail = sub i64 %n, {lanes}
+  %small = icmp slt i64 %tail, 0
   br label %loop
 loop:
   %i = phi i64 [ 0, %start ], [ %i1, %go ]
@@ -469,14 +410,33 @@ go:
   br label %loop
 joined:
 {newline.join(joins)}
+  br label %singles
+singles:
+  %sj = phi i64 [ %whole, %joined ], [ %sj1, %single ]
+  %m = phi {v} [ %j{count - 1}, %joined ], [ %n9, %single ]
+  %u = phi {b} [ %v{count - 1}, %joined ], [ %w, %single ]
+  %over = icmp sge i64 %sj, %n
+  %done = select i1 %small, i1 true, i1 %over
+  br i1 %done, label %halved, label %single
+single:
+  %from = call i64 @llvm.smin.i64(i64 %sj, i64 %tail)
+  %ats = getelementptr {t}, ptr %p, i64 %from
+  %x = load {v}, ptr %ats, align 1
+{_better(how, "%n9", "%m", "%x", v, b)}
+  %ss = fcmp uno {v} %x, %x
+  %w = or {b} %u, %ss
+  %sj1 = add i64 %sj, {lanes}
+  br label %singles
+halved:
 {newline.join(tree)}
   %best = extractelement {v} {current}, i32 0
-  %odd0 = call i1 @llvm.vector.reduce.or.v{lanes}i1({b} %v{count - 1})
+  %odd0 = call i1 @llvm.vector.reduce.or.v{lanes}i1({b} %u)
+  %begin = select i1 %small, i64 0, i64 %n
   br label %rest
 rest:
-  %k = phi i64 [ %whole, %joined ], [ %k1, %left ]
-  %r = phi {t} [ %best, %joined ], [ %r1, %left ]
-  %odd = phi i1 [ %odd0, %joined ], [ %odd1, %left ]
+  %k = phi i64 [ %begin, %halved ], [ %k1, %left ]
+  %r = phi {t} [ %best, %halved ], [ %r1, %left ]
+  %odd = phi i1 [ %odd0, %halved ], [ %odd1, %left ]
   %still = icmp slt i64 %k, %n
   br i1 %still, label %left, label %ended
 left:
@@ -507,10 +467,10 @@ other:
   %found = load {t}, ptr %cell
   ret {t} %found
 """
-    return _define(state, function, t, body)
+    return define(state, function, t, body)
 
 
-def _integers(state: State, name: str, kind: Scalar) -> str:
+def integers(state: State, name: str, kind: Scalar) -> str:
     """A fold whose order does not matter."""
     t, function = memory(kind), f"{name}_{kind.dtype.num}"
     if function in state.e.helpers:
@@ -518,6 +478,7 @@ def _integers(state: State, name: str, kind: Scalar) -> str:
     lanes = vector_bytes() // kind.dtype.itemsize
     v, b = f"<{lanes} x {t}>", f"<{lanes} x i1>"
     start, how = neutral(name, kind), _step(name, kind)
+    again = name not in ("sum", "prod")  # whether an element may count twice: those of the last whole vector
 
     def normal(new: str, x: str, wide: str) -> str:
         """Bools in memory are true where they are not zero."""
@@ -527,18 +488,44 @@ def _integers(state: State, name: str, kind: Scalar) -> str:
         zero = "0" if wide == "i8" else "zeroinitializer"
         return f"  {new}b = icmp ne {wide} {x}, {zero}\n  {new} = zext {mask} {new}b to {wide}"
 
+    state.e.declare("declare i64 @llvm.smin.i64(i64, i64)")
     tree, current = _halved(lanes, v, "%m", lambda new, old, x: _folding(how, new, old, x, v, b))
-    newline = "\n"
+    newline, phis, steps, joins = "\n", [], [], [f"  %c0 = freeze {v} %w0"]
+    for k in range(RUNNING):
+        phis.append(f"  %w{k} = phi {v} [ splat ({t} {start}), %start ], [ %w{k}n, %side ]")
+        steps.append(f"""  %o{k} = add i64 %wi, {k * lanes}
+  %at{k} = getelementptr {t}, ptr %p, i64 %o{k}
+  %x{k} = load {v}, ptr %at{k}, align 1
+{normal(f"%y{k}", f"%x{k}", v)}
+{_folding(how, f"%w{k}n", f"%w{k}", f"%y{k}", v, b)}""")
+        if k:
+            joins.append(_folding(how, f"%c{k}", f"%c{k - 1}", f"%w{k}", v, b))
     body = f"""start:
-  %whole = and i64 %n, {-lanes}
+  %tail = sub i64 %n, {lanes}
+  %small = icmp slt i64 %tail, 0
+  %whole = {"select i1 %small, i64 0, i64 %n" if again else f"and i64 %n, {-lanes}"}
+  %many = and i64 %n, {-lanes * RUNNING}
+  br label %wide
+wide:
+  %wi = phi i64 [ 0, %start ], [ %wi1, %side ]
+{newline.join(phis)}
+  %further = icmp slt i64 %wi, %many
+  br i1 %further, label %side, label %loop0
+side:
+{newline.join(steps)}
+  %wi1 = add i64 %wi, {lanes * RUNNING}
+  br label %wide
+loop0:
+{newline.join(joins)}
   br label %loop
 loop:
-  %i = phi i64 [ 0, %start ], [ %i1, %go ]
-  %m = phi {v} [ splat ({t} {start}), %start ], [ %m1, %go ]
+  %i = phi i64 [ %wi, %loop0 ], [ %i1, %go ]
+  %m = phi {v} [ %c{RUNNING - 1}, %loop0 ], [ %m1, %go ]
   %more = icmp slt i64 %i, %whole
   br i1 %more, label %go, label %joined
 go:
-  %at = getelementptr {t}, ptr %p, i64 %i
+  %from = call i64 @llvm.smin.i64(i64 %i, i64 %tail)
+  %at = getelementptr {t}, ptr %p, i64 %from
   %x = load {v}, ptr %at, align 1
 {normal("%y", "%x", v)}
 {_folding(how, "%m1", "%m", "%y", v, b)}
@@ -563,4 +550,4 @@ left:
 ended:
   ret {t} %r
 """
-    return _define(state, function, t, body)
+    return define(state, function, t, body)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 
-from runtime.execute.native import folds
+from runtime.execute.native import firsts, folds
 from runtime.execute.native.arrays import memory, plus
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.kinds import Scalar
@@ -38,7 +38,7 @@ def fold(state: State, name: str, kind: Scalar, at: str, size: str) -> str:
         return folds.fold(state, name, kind, at, size)
 
     if name[:3] == "arg":
-        return whole()
+        return firsts.first(state, name, kind, at, size)
     return _either(state, name, kind, size, piece, whole, EACH)
 
 

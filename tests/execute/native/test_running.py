@@ -96,3 +96,30 @@ def drawdown(x):  # type: ignore[no-untyped-def]
 
 def test_a_line_that_is_one_array() -> None:
     both(drawdown, [(R.random(n) + 1,) for n in (1, 2, 7, 8, 9, 64, 1000)])
+
+
+def places(x):  # type: ignore[no-untyped-def]
+    return (
+        x.argmax(),
+        x.argmin(),
+        x.argmax(axis=-1),
+        x.argmin(axis=-1),
+        x.max(axis=-1),
+        x.min(),
+        x.any(),
+        x.sum(),
+    )
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "u1", "i2", "?"])
+def test_extremes_of_lines_of_all_lengths(dtype: str) -> None:
+    calls = []
+    for n in (*range(1, 70), 127, 128, 129, 300, 2047, 2048, 2049, 5000, 9001):
+        x = (R.random((3, n)) * 5 - 2).astype(dtype)  # few numbers, so that many are alike
+        calls.append((x,))
+        if x.dtype.kind == "f":
+            odd, zeros = np.round(x), np.where(R.random((3, n)) < 0.5, 0.0, -0.0).astype(dtype)
+            odd[1, R.integers(n)] = np.nan
+            odd[2, R.integers(n)] = odd[2, R.integers(n)] = 9
+            calls += [(odd,), (zeros,), (-np.abs(x),), (zeros * odd,)]
+    both(places, calls[:: 1 if dtype != "?" else 3], invalid="ignore")
