@@ -27,7 +27,8 @@ ARRAY_API = {"Zeros": 183, "Empty": 184, "NewCopy": 85, "CopyInto": 50, "Scalar"
 PYTHON_API = (
     "Py_IncRef", "Py_DecRef", "PyErr_Clear", "PyErr_CheckSignals", "PyErr_ExceptionMatches",
     "PyEval_SaveThread",
-    "PyEval_RestoreThread", "PyFloat_FromDouble", "PyLong_FromLongLong", "PyLong_AsLongLongAndOverflow",
+    "PyEval_RestoreThread", "PyFloat_FromDouble", "PyLong_FromLongLong", "PyLong_FromUnsignedLongLong",
+    "PyLong_AsLongLongAndOverflow",
     "PyTuple_New", "PyTuple_SetItem", "PyList_New", "PyList_SetItem", "PyList_Append", "PyList_SetSlice",
     "PyObject_Vectorcall",
     "PyThreadState_Get",

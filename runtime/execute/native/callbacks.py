@@ -368,6 +368,8 @@ class _Objects:
             return e.select(x.text, "ptr", "@autograph_True", "@autograph_False")
         if kind.kind == "i":
             return self.kept(f"call ptr @PyLong_FromLongLong(i64 {x.text})")
+        if kind.kind == "u":
+            return self.kept(f"call ptr @PyLong_FromUnsignedLongLong(i64 {x.text})")
         return self.kept(f"call ptr @PyFloat_FromDouble(double {x.text})")
 
     def view(self, x: Arr) -> str:

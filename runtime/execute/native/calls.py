@@ -77,7 +77,7 @@ from runtime.execute.native.values import (
     span_of,
 )
 
-CLASSES: dict[str, type] = {"b": bool, "i": int, "f": float}
+CLASSES: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float}
 Handler = Callable[[State, list[Val], dict[str, Val]], Val]
 
 

@@ -313,7 +313,7 @@ def where(state: State, condition: Val, a: Val, b: Val) -> Lazy:
 def _sample(kind: Scalar) -> Any:
     """Something that takes part in promotion as a number of the kind does."""
     if kind.weak and kind.kind != "b":
-        return {"i": 0, "f": 0.0, "c": 0j}[kind.kind]
+        return {"i": 0, "u": 0, "f": 0.0, "c": 0j}[kind.kind]
     return kind.dtype
 
 

@@ -33,6 +33,7 @@ declare void @Py_DecRef(ptr)
 declare void @PyErr_Clear()
 declare ptr @PyFloat_FromDouble(double)
 declare ptr @PyLong_FromLongLong(i64)
+declare ptr @PyLong_FromUnsignedLongLong(i64)
 declare i64 @PyLong_AsLongLongAndOverflow(ptr, ptr)
 declare ptr @PyTuple_New(i64)
 declare ptr @PyList_New(i64)
@@ -314,7 +315,7 @@ class _Entry:
         """The type object of a kind of number."""
         if not kind.weak:
             return self.symbol(f"autograph_scalar_{kind.dtype.num}")
-        name = {"b": "bool", "i": "int", "f": "float"}[kind.kind]
+        name = {"b": "bool", "i": "int", "u": "int", "f": "float"}[kind.kind]
         return self.symbol(f"autograph_type_{name}")
 
     # ------------------------------------------------------------------ copies and flags

@@ -78,7 +78,7 @@ def often(graph: Graph) -> frozenset[str]:
 
 
 def low_bits(graph: Graph) -> frozenset[Value]:
-    """The Python integers of this graph (not of its regions) of which only the lowest 63 bits are ever used,
+    """The Python integers of this graph (not of its regions) of which only the lowest 64 bits are ever used,
     so that it does not matter whether they fit: `x << 13` in `(x << 13) & 0xFFFF`, for example."""
     if not any(_masks(node, 0) or _masks(node, 1) for node in graph.nodes):
         return frozenset()
@@ -110,7 +110,7 @@ def _masks(node: Node, index: int) -> bool:
     if op not in ("and_", "mod") or len(node.inputs) != 2 or not _is_int(node.inputs[index]):
         return False
     mask = getattr(node.inputs[1 - index], "value", None)
-    if type(mask) is not int or not 0 < mask < 1 << 63:
+    if type(mask) is not int or not 0 < mask < 1 << 64:
         return False
     return op == "and_" or (index == 0 and mask & (mask - 1) == 0)
 

@@ -1,7 +1,8 @@
 """What native code knows of a number: its dtype, whether it is a Python number, and how it is held.
 
 In: dtypes and Python values.  Out: `Scalar`, LLVM type names and literals.  What always holds: a Python int
-is held in 64 bits (what does not fit is left to the plan), a Python float in a double, bools in one bit.
+is held in 64 bits, signed or, where it was masked so, without a sign (what does not fit is left to the plan),
+a Python float in a double, bools in one bit.
 """
 
 from __future__ import annotations
@@ -68,18 +69,19 @@ class Scalar:
         """How it takes part in NumPy's promotion: a dtype, or a Python type."""
         if not self.weak or self.kind == "b":
             return self.dtype
-        return {"i": int, "f": float, "c": complex}[self.kind]
+        return {"i": int, "u": int, "f": float, "c": complex}[self.kind]
 
     @property
     def type(self) -> Type:
         """The trace type."""
         if self.weak:
-            return WeakType({"b": "bool", "i": "int", "f": "float", "c": "complex"}[self.kind])
+            return WeakType({"b": "bool", "i": "int", "u": "int", "f": "float", "c": "complex"}[self.kind])
         return ArrayType(self.dtype, (), True)
 
 
 PYTHON_BOOL = Scalar(np.dtype(np.bool_), True)
 PYTHON_INT = Scalar(np.dtype(np.int64), True)
+PYTHON_WIDE = Scalar(np.dtype(np.uint64), True)  # a Python int that is not negative, of up to 64 bits
 PYTHON_FLOAT = Scalar(np.dtype(np.float64), True)
 PYTHON_COMPLEX = Scalar(np.dtype(np.complex128), True)
 BOOL = Scalar(np.dtype(np.bool_))

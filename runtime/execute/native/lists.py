@@ -50,6 +50,7 @@ from runtime.execute.native.values import (
     Val,
     one,
     widen,
+    with_sign,
 )
 from runtime.execute.native.values import joined as joined_kinds
 from runtime.types import ArrayType, Type
@@ -133,6 +134,7 @@ def of_kind(state: State, x: Listing | Shared) -> Scalar:
 
 def put_kind(state: State, x: Listing | Shared, value: Val) -> Num:
     """The value as one that the list can hold."""
+    value = with_sign(state.e, value) if isinstance(value, Num) else value
     if isinstance(x, Shared):
         if not isinstance(value, Num) or any(kind.kind == "c" for kind in value.members):
             raise Unlowered("a list of numbers and other things")

@@ -72,7 +72,7 @@ def merged(t: Val, x: Val) -> Val:
             return t
         members = joined(t.members, x.members)
         span = None
-        if len(members) == 1 and members[0].kind in "iu":
+        if len(members) == 1 and members[0].kind == "i":
             join = ranges.widened if t.text == HOLE else ranges.united
             span = join(span_of(t), span_of(x))
         return Num(members, HOLE, HOLE if len(members) == 2 else TRUE, span=span)

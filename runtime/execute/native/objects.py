@@ -147,6 +147,8 @@ class Objects:
             return self.reference(e.select(yes, "ptr", "@autograph_True", "@autograph_False"))
         if kind.kind == "i":
             return e.effect(f"call ptr @PyLong_FromLongLong(i64 {e.effect(f'load i64, ptr {at}')})")
+        if kind.kind == "u":
+            return e.effect(f"call ptr @PyLong_FromUnsignedLongLong(i64 {e.effect(f'load i64, ptr {at}')})")
         return e.effect(f"call ptr @PyFloat_FromDouble(double {e.effect(f'load double, ptr {at}')})")
 
     def box_either(self, members: Members, at: str, tag: str) -> str:

@@ -7,6 +7,7 @@ float operation flags is left in the processor's flags and read at the end.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -22,12 +23,24 @@ from runtime.execute.native.kinds import (
     PYTHON_BOOL,
     PYTHON_FLOAT,
     PYTHON_INT,
+    PYTHON_WIDE,
     Scalar,
     Unlowered,
     literal,
     numpy_scalar,
 )
-from runtime.execute.native.values import EXACT, Num, choose, extended, one, span_of, view, within
+from runtime.execute.native.values import (
+    EXACT,
+    SIGNED,
+    Num,
+    choose,
+    extended,
+    one,
+    span_of,
+    view,
+    within,
+    without_sign,
+)
 from runtime.ops.words import said
 
 UFUNCS: dict[str, np.ufunc] = {
@@ -71,8 +84,11 @@ def binary(e: Emitter, op: str, a: Num, b: Num) -> Num:
 
 def lowest(e: Emitter, op: str, a: Num, b: Num) -> Num:
     """The lowest 64 bits of `a op b`, Python ints of which the same is known."""
-    if a.members != (PYTHON_INT,) or b.members != (PYTHON_INT,) or op in BITWISE:
+    wide = PYTHON_WIDE in (*a.members, *b.members)
+    if any(x.members not in ((PYTHON_INT,), (PYTHON_WIDE,)) for x in (a, b)) or (op in BITWISE and not wide):
         return binary(e, op, a, b)
+    if op in BITWISE:
+        return one(PYTHON_INT, e.op(f"{BITWISE[op]} i64 {a.text}, {b.text}"))
     return one(PYTHON_INT, e.op(f"{'shl' if op == 'lshift' else op} i64 {a.text}, {b.text}"))
 
 
@@ -89,6 +105,8 @@ def python_binary(e: Emitter, op: str, a: Num, b: Num) -> Num:
         if op == "pow":
             return float_power(e, x, y, PYTHON_FLOAT)
         return float_op(e, op, x, y, PYTHON_FLOAT)
+    if PYTHON_WIDE in (a.scalar, b.scalar):
+        return wide_binary(e, op, a, b)
     if op in BITWISE and a.scalar.kind == b.scalar.kind == "b":
         return one(PYTHON_BOOL, e.op(f"{BITWISE[op]} i1 {a.text}, {b.text}"))
     x, y = python_int(e, a), python_int(e, b)
@@ -120,6 +138,56 @@ def int_binary(e: Emitter, op: str, x: Num, y: Num) -> Num:
     raise Unlowered(f"the operator {said(op)} on integers")
 
 
+def wide_binary(e: Emitter, op: str, a: Num, b: Num) -> Num:
+    """An operator on two Python ints, one of them without a sign."""
+    mask = b.const is not None and b.const > 0
+    if op == "mod" and mask and b.const & (b.const - 1) == 0:
+        op, b = "and_", lift_int(b.const - 1)
+    if op == "and_":  # of a negative number the lowest bits are the same
+        text = e.op(f"and i64 {whole(e, a).text}, {whole(e, b).text}")
+        most = min(span_of(x)[1] for x in (a, b) if span_of(x)[0] >= 0)
+        return small(one(PYTHON_WIDE, text, span=(0, most)))
+    if op == "truediv":
+        x, y = (whole(e, v) for v in (a, b))
+        e.defer_if(is_zero(e, y))
+        for v in (x, y):
+            within(e, v, v.text, EXACT)
+        return float_op(e, op, to_float(e, x, PYTHON_FLOAT), to_float(e, y, PYTHON_FLOAT), PYTHON_FLOAT)
+    if op in ("lshift", "rshift") and not (b.const is not None and 0 <= b.const < 64):
+        raise Unlowered("a Python int of 64 bits that is shifted by a number only known at run time")
+    x, y = (without_sign(e, whole(e, v)) for v in (a, b))
+    if op == "lshift":
+        moved = e.op(f"shl i64 {x.text}, {y.text}")
+        e.defer_if(e.op(f"icmp ne i64 {e.op(f'lshr i64 {moved}, {y.text}')}, {x.text}"))
+        return one(PYTHON_WIDE, moved)
+    if op == "pow":
+        raise Unlowered("a power of a Python int of 64 bits")
+    made = int_binary(e, op, x, y)
+    low, high = span_of(x)[1], span_of(y)[1]
+    if op == "rshift":
+        made = dataclasses.replace(made, span=(0, low >> y.const))
+    elif op == "floordiv":
+        made = dataclasses.replace(made, span=(0, low // max(1, span_of(y)[0])))
+    elif op == "mod":
+        made = dataclasses.replace(made, span=(0, min(low, high - 1)))
+    return small(made)
+
+
+def small(x: Num) -> Num:
+    """A Python int without a sign that may as well have one, if it is known to fit."""
+    return one(PYTHON_INT, x.text, x.const, x.span) if span_of(x)[1] <= SIGNED else x
+
+
+def whole(e: Emitter, x: Num) -> Num:
+    """A Python int, whatever it is held as."""
+    return x if x.scalar == PYTHON_WIDE else python_int(e, x)
+
+
+def lift_int(value: int) -> Num:
+    """A Python int that is known."""
+    return one(PYTHON_INT if value <= SIGNED else PYTHON_WIDE, literal(value, "i64"), value)
+
+
 def python_int(e: Emitter, x: Num) -> Num:
     """A Python bool or int as an int."""
     if x.scalar == PYTHON_INT:
@@ -133,12 +201,16 @@ def python_compare(e: Emitter, op: str, a: Num, b: Num) -> Num:
     """A comparison of two Python numbers; ints and floats are compared exactly."""
     if "f" in (a.scalar.kind, b.scalar.kind):
         for x in (a, b):
-            if x.scalar.kind == "i":
+            if x.scalar.kind in "iu":
                 within(e, x, x.text, EXACT)
         x, y = to_float(e, a, PYTHON_FLOAT), to_float(e, b, PYTHON_FLOAT)
         return float_op(e, op, x, y, PYTHON_FLOAT, PYTHON_BOOL)
-    x, y = python_int(e, a), python_int(e, b)
-    made = compare_ints(e, op, "i", "i64", x.text, y.text)
+    wide = PYTHON_WIDE in (a.scalar, b.scalar)
+    for v, true in ((a, ("ne", "lt", "le")), (b, ("ne", "gt", "ge"))):
+        if wide and v.const is not None and v.const < 0:
+            return one(PYTHON_BOOL, str(op in true).lower(), op in true)
+    x, y = (without_sign(e, whole(e, v)) if wide else python_int(e, v) for v in (a, b))
+    made = compare_ints(e, op, "u" if wide else "i", "i64", x.text, y.text)
     narrowing.compared(e, made, op, x, y)
     return one(PYTHON_BOOL, made)
 
@@ -252,7 +324,7 @@ def _unary(e: Emitter, op: str, x: Num) -> Num:
         return one(
             kind, e.select(negative, kind.llvm, e.op(f"sub {kind.llvm} 0, {x.text}"), x.text), span=span
         )
-    if op == "invert" and (kind.kind in "iu" or (kind.kind == "b" and not kind.weak)):
+    if op == "invert" and kind != PYTHON_WIDE and (kind.kind in "iu" or (kind.kind == "b" and not kind.weak)):
         return one(kind, e.op(f"xor {kind.llvm} {x.text}, {'true' if kind.kind == 'b' else -1}"))
     raise Unlowered(f"the operator {said(op)} on {kind.type}")
 
@@ -286,6 +358,8 @@ def _to_python(e: Emitter, x: Num, cls: type) -> Num:
         return one(PYTHON_FLOAT, number.text, number.const)
     if x.scalar.kind == "f":
         return one(PYTHON_INT, truncated(e, x))
+    if x.scalar == PYTHON_WIDE:
+        return x
     if x.scalar.kind == "u" and x.scalar.bits == 64:
         e.defer_if(e.op(f"icmp slt i64 {x.text}, 0"))
     span = None if x.scalar.kind == "u" and x.scalar.bits == 64 else span_of(x)

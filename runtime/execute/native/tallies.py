@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.integers import checked
 from runtime.execute.native.kinds import PYTHON_INT
-from runtime.execute.native.values import Num, Val, one
+from runtime.execute.native.values import Num, Val, one, with_sign
 from runtime.ir.graph import Graph, Node, Operand
 from runtime.types import WeakType
 
@@ -115,7 +115,8 @@ def room(e: Emitter, count: int) -> str:
 def add(e: Emitter, at: str, sums: Sequence[Val]) -> None:
     """Add what one thread has added up."""
     for k, x in enumerate(sums):
-        assert isinstance(x, Num) and x.members == (PYTHON_INT,)
+        assert isinstance(x, Num)
+        x = with_sign(e, x)
         for j, part in enumerate((f"ashr i64 {x.text}, 32", f"and i64 {x.text}, {_LOW}")):
             e.effect(f"atomicrmw add ptr {_half(e, at, 2 * k + j)}, i64 {e.op(part)} monotonic")
 

@@ -18,6 +18,7 @@ from runtime.execute.native.emit import FALSE, TRUE, Emitter
 from runtime.execute.native.kinds import (
     OF_PYTHON,
     PYTHON_INT,
+    PYTHON_WIDE,
     Members,
     Scalar,
     Unlowered,
@@ -28,6 +29,7 @@ from runtime.execute.native.kinds import (
 from runtime.ir.graph import Value
 
 UNKNOWN = -1  # the site of an array that may come from several places
+SIGNED = (1 << 63) - 1  # the largest signed integer
 EXACT = 1 << 53  # Python and NumPy ints up to this size are exact as doubles
 
 
@@ -317,7 +319,9 @@ def lift(value: Any) -> Val:
     if type(value) in OF_PYTHON:
         scalar = OF_PYTHON[type(value)]
         if scalar is PYTHON_INT and not -(2**63) <= value < 2**63:
-            raise Unlowered("a Python int beyond 64 bits")
+            if not 0 < value < 2**64:
+                raise Unlowered("a Python int beyond 64 bits")
+            scalar = PYTHON_WIDE
         return Num((scalar,), literal(value, scalar.llvm), const=value)
     if isinstance(value, np.generic) and value.dtype.kind in "biuf" and type(value).__module__ == "numpy":
         kind = numpy_scalar(value.dtype)
@@ -396,6 +400,8 @@ def widen(e: Emitter, x: Num, members: Members) -> Num:
     """The value as one that may be any of `members`; leaves to the plan what a double would round."""
     if x.members == members:
         return opaque(e, x)
+    if x.members == (PYTHON_INT,) and members == (PYTHON_WIDE,):
+        return without_sign(e, x)
     held, wanted = x.llvm, payload(members)
     if len(x.members) == 2:
         raise Unlowered("a number of more than two kinds")
@@ -409,6 +415,23 @@ def widen(e: Emitter, x: Num, members: Members) -> Num:
         within(e, x, whole, EXACT)
         return Num(members, e.opaque("double", e.op(f"sitofp i64 {whole} to double")), tag)
     return Num(members, extended(e, x), tag)
+
+
+def without_sign(e: Emitter, x: Num) -> Num:
+    """A Python int as one without a sign; leaves to the plan where it has one."""
+    if span_of(x)[0] < 0:
+        e.defer_if(e.op(f"icmp slt i64 {x.text}, 0") if x.const is None else TRUE)
+    return one(PYTHON_WIDE, x.text, x.const, x.span)
+
+
+def with_sign(e: Emitter, x: Num) -> Num:
+    """A Python int without a sign as one that may have one; leaves to the plan what is too large."""
+    if x.members != (PYTHON_WIDE,):
+        return x
+    low, high = span_of(x)
+    if high > SIGNED:
+        e.defer_if(e.op(f"icmp slt i64 {x.text}, 0") if x.const is None else TRUE)
+    return one(PYTHON_INT, x.text, None if high > SIGNED else x.const, (min(low, SIGNED), min(high, SIGNED)))
 
 
 def extended(e: Emitter, x: Num) -> str:
@@ -441,6 +464,8 @@ def joined(a: Members, b: Members) -> Members:
     found = tuple(dict.fromkeys((*a, *b)))
     if len(found) > 2:
         raise Unlowered("a number of more than two kinds")
+    if set(found) == {PYTHON_INT, PYTHON_WIDE}:
+        return (PYTHON_WIDE,)
     if len(found) == 2:
         found = tuple(sorted(found, key=lambda s: (not s.weak, s.dtype.num)))
         payload(found)
