@@ -249,13 +249,17 @@ class Values:
 
     def shown(self, name: Key, regions: _Inside) -> Type:
         """The type that a field of an object that comes from outside has for tracing."""
-        found = [
-            self.shown(name, inner_names(n, k)) if n.regions else n.outputs[0].type
-            for region, known in regions
-            for n, k in users(region, known)
-            if n.regions or (n.op == self.read_op and self.key(n) == name)
-        ]
+        found = list(self.reads(name, regions))
         return _joined(found) if found else OBJECT
+
+    def reads(self, name: Key, regions: _Inside) -> Iterator[Type]:
+        """The types that a field has for tracing where it is read."""
+        for region, known in regions:
+            for n, k in users(region, known):
+                if n.regions:
+                    yield from self.reads(name, inner_names(n, k))
+                elif n.op == self.read_op and self.key(n) == name:
+                    yield n.outputs[0].type
 
     def touched(self, regions: _Inside, held: Fields | None = None) -> tuple[list[Key], list[Key]]:
         """The fields that regions read or write, and those that they write; all of them are held before."""
