@@ -311,6 +311,9 @@ class ArrayBox(Box):
 
     @flat.setter
     def flat(self, values: Any) -> None:
+        count = np.size(unwrap_bare(values))
+        if count > 1:  # they are repeated, or cut off
+            values = np.ravel(values)[np.arange(self.bare.size) % count]
         self.flat[...] = values
 
     def __getitem__(self, key: Any) -> Any:

@@ -29,6 +29,7 @@ from runtime.autodiff.box import (
     wrap_tree,
 )
 from runtime.autodiff.levels import Active, apply, apply_flat, bare, map_tree, opened, snapshot
+from runtime.autodiff.looks import LOOKS
 from runtime.autodiff.places import Step
 from runtime.autodiff.rows import FUNCTIONS, PART_WRITES, REDUCE, VIEWS, by_name, row_of
 from runtime.autodiff.rows import SEQUENCES as SEQUENCE_ROWS
@@ -56,7 +57,8 @@ def _operand(x: Any, followed: bool) -> Any:
 
 def call_row(row: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """An op of the table on boxes."""
-    if not kwargs and row.name not in VIEWS and (len(args) < 3 or _without_out(row, args, None)[0] is args):
+    looks = row.name in VIEWS or ("copy" in kwargs and row.name in ("np.array", "nd.astype"))
+    if not kwargs and not looks and (len(args) < 3 or _without_out(row, args, None)[0] is args):
         result = _simply(row, args)
         if result is not NotImplemented:
             return result
@@ -67,7 +69,7 @@ def call_row(row: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     args, out = _without_out(row, args, out)
     if row.name not in SEQUENCE_ROWS:
         args = tuple(_as_array(x) if isinstance(x, (list, tuple)) and _any_number(x) else x for x in args)
-    if row.name in VIEWS and type(args[0]) in BOXES and not any_box(args[1:]):
+    if looks and type(args[0]) in BOXES and not any_box(args[1:]):
         return _view(row, args, kwargs)
     followed = any_followed(args) or any_followed(kwargs)
     if out is not None:
@@ -203,6 +205,10 @@ def call_function(function: Callable[..., Any], args: tuple[Any, ...], kwargs: d
     if function is np.nan_to_num and kwargs.get("copy") is False:
         args[0][...] = np.nan_to_num(args[0], **{**kwargs, "copy": True})
         return args[0]
+    if function in LOOKS and (any_followed(args) or any_followed(kwargs)):
+        made = LOOKS[function](*args, **kwargs)
+        if made is not NotImplemented:
+            return made
     if row is None or special == "plain":
         if any_followed(args) or any_followed(kwargs):
             if special != "plain":

@@ -37,7 +37,8 @@ VIEWS = frozenset(
     np.broadcast_to np.flip np.fliplr np.flipud np.rot90 np.atleast_1d np.atleast_2d np.atleast_3d np.diagonal
     np.real np.imag np.split np.array_split np.hsplit np.vsplit np.dsplit np.unstack np.matrix_transpose
     np.asarray np.asanyarray np.ascontiguousarray np.asfortranarray np.linalg.matrix_transpose
-    np.linalg.diagonal nd.reshape nd.transpose nd.view np.diag nd.conj nd.conjugate""".split()
+    np.linalg.diagonal nd.reshape nd.transpose nd.view np.diag nd.conj nd.conjugate
+    np.real_if_close""".split()
 )
 
 # Ops with an operand that is a sequence of arrays; elsewhere a sequence of numbers stands for an array.

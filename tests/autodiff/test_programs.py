@@ -86,6 +86,24 @@ def write_under_diagonal(x: Any) -> Any:
     return (d * d * SCALE).sum() + m.diagonal(1)[0]
 
 
+def write_through_looks_of_functions(x: Any) -> Any:
+    m = np.ones((3, 3)) * x
+    np.einsum("ij->ji", m)[0] = x * 2
+    v = np.array(m, copy=None)
+    v[1] *= x
+    w = np.trim_zeros(m[2])
+    w += np.diff(m[0], 0) * 0.5
+    np.diff(m[0], n=0)[1] = x[2]
+    np.real_if_close(m)[2, 2] *= 3.0
+    m.astype(float, copy=False)[0, 0] = x[1]
+    wide, _ = np.broadcast_arrays(m[0], m)
+    m[0, 2] = x[0]
+    spread = np.einsum("ii->i", m)
+    m[1, 1] = x[0]
+    m[1:].flat = x
+    return (m * np.arange(9.0).reshape(3, 3)).sum() + (wide * m).sum() + (spread * spread).sum()
+
+
 def write_through_view(x: Any) -> Any:
     y = x * 2
     v = y[1:]

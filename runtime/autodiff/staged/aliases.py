@@ -21,6 +21,7 @@ from runtime.ir.opdef import EFFECT, PURE
 from runtime.ops.adjoint import is_basic
 from runtime.ops.operators import IN_PLACE
 from runtime.ops.table import OPS
+from runtime.passes.facts import makes_new
 from runtime.types import (
     ArrayType,
     MaybeUnbound,
@@ -248,6 +249,8 @@ class Aliases:
             self._view(node, node.inputs[0])
         elif (
             node.op in _MAYBE_VIEWS
+            or (node.op == "np.einsum" and _keeps_axes(node))
+            or (node.op == "np.diff" and not makes_new(node, OPS))
             or "copy" in node.keywords
             or not all(isinstance(o.type, ArrayType) for o in node.outputs)
         ):
@@ -506,6 +509,16 @@ def _users(graph: Graph) -> dict[Value, set[str]]:
         if isinstance(x, Value):
             found.setdefault(x, set()).add("the result")
     return found
+
+
+def _keeps_axes(node: Node) -> bool:
+    """Whether np.einsum may give a look at its operand: it has one, of which no axis is summed over."""
+    text = node.inputs[0].value if isinstance(node.inputs[0], Const) else None
+    if len(node.inputs) != 2 or not isinstance(text, str):
+        return len(node.inputs) == 2
+    given, arrow, wanted = text.replace(" ", "").partition("->")
+    kept = wanted if arrow else [c for c in given if given.count(c) == 1]
+    return set(given) <= {".", *kept}
 
 
 def basic_key(t: Type) -> bool:

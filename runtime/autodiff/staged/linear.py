@@ -570,7 +570,7 @@ class Linear:
         """Reading a part of an array whose cotangent is written in place: added there."""
         array, key = node.inputs
         slot = self.slot(array) if isinstance(array, Value) and array in self.varied else None
-        if slot is None or slot.buffer is None or not isinstance(array, Value):
+        if slot is None or slot.buffer is None or not isinstance(array, Value) or self.classes.widened(array):
             return False
         add_at(self.trace, slot.buffer, self.value(key), ct, once=self._once(key))
         return True
