@@ -193,12 +193,15 @@ def kind_of(x: Val) -> Scalar:
 
 
 def either_kind(x: Val, others: Sequence[Val]) -> Val:
-    """A number that is a Python float or a float64, as a float64 where an array of float64 makes it one."""
-    if not isinstance(x, Num) or len(x.members) == 1 or any(m.kind != "f" or m.bits != 64 for m in x.members):
+    """A number that is a Python float or a float64 (an int or an int64), as the latter where an array of that
+    makes it one."""
+    if not isinstance(x, Num) or len(x.members) == 1 or any(m.bits != 64 for m in x.members):
         return x
-    doubles = [m for m in x.members if not m.weak]
+    if {m.kind for m in x.members} not in ({"f"}, {"i"}):
+        return x
+    exact = [m for m in x.members if not m.weak]
     arrays = [kind_of(o) for o in others if is_array(o)]
-    return Num((doubles[0],), x.text) if doubles and doubles[0] in arrays else x
+    return Num((exact[0],), x.text) if exact and exact[0] in arrays else x
 
 
 def function(state: State, name: str, args: Sequence[Val]) -> Val:

@@ -48,7 +48,7 @@ from runtime.execute.native.lines import (
 )
 from runtime.execute.native.shares import share
 from runtime.execute.native.state import State
-from runtime.execute.native.values import Arr, Lazy, Num, Static, Tup, Val, one
+from runtime.execute.native.values import EXACT, Arr, Lazy, Num, Static, Tup, Val, one
 
 BOOL, LONG, ULONG, BYTE = (numpy_scalar(np.dtype(t)) for t in (np.bool_, np.int64, np.uint64, np.uint8))
 SHORT = 2048  # elements of a line that is kept in memory as a whole to be added up
@@ -143,19 +143,42 @@ def _axes(given: Val | None, rank: int) -> tuple[int, ...]:
     return tuple(axes)
 
 
-def _exact_double(e: Emitter, name: str, x: Lazy, axes: Sequence[int]) -> Scalar:
+def _exact_double(state: State, name: str, x: Lazy, axes: Sequence[int]) -> Scalar:
     """The kind in which the mean of integers is computed; NumPy adds them up in another order, which gives
     the same only where all sums are exact."""
-    if x.kind.bits > 32:
-        raise Unlowered(f"np.{name} of 64-bit integers")
-    size = "1"
+    e, size = state.e, "1"
     for axis in axes:
         size = times(e, size, x.dims[axis])
-    if not size.isdigit():
+    if x.kind.bits > 32:
+        _bounded(state, name, x, size)
+    elif not size.isdigit():
         e.bail_if(e.op(f"icmp ugt i64 {size}, {EXACT_MEAN}"))
     elif int(size) > EXACT_MEAN:
         raise Unlowered(f"np.{name} of very many integers")
     return FLOAT64
+
+
+def _bounded(state: State, name: str, x: Lazy, count: str) -> None:
+    """Leave to the plan where the sum of so many integers in 64 bits might be no exact float."""
+    e, signed = state.e, x.kind.kind == "i"
+    if x.cost or not x.leaves:
+        raise Unlowered(f"np.{name} of 64-bit integers that are no array")
+    several = e.call("i64", "llvm.umax.i64", ("i64", count), ("i64", "1"))
+    most = e.op(f"udiv i64 {EXACT}, {several}")
+
+    def beyond(v: Num) -> str:
+        wide, limit = e.wide("i64"), e.splat("i64", most)
+        if not signed:
+            return e.op(f"icmp ugt {wide} {v.text}, {limit}")
+        moved, range_ = (
+            e.op(f"add {wide} {v.text}, {limit}"),
+            e.op(f"shl {wide} {limit}, {e.splat('i64', '1')}"),
+        )
+        return e.op(f"icmp ugt {wide} {moved}, {range_}")
+
+    found = reduce(state, "any", [combined(state, [x], BOOL, beyond)], {}, False)
+    assert isinstance(found, Num)
+    e.bail_if(found.text)
 
 
 def typed(state: State, name: str, x: Lazy, dtype: Val | None, axes: Sequence[int]) -> Lazy:
@@ -173,7 +196,7 @@ def typed(state: State, name: str, x: Lazy, dtype: Val | None, axes: Sequence[in
             x = combined(state, [source], BOOL, lambda v: element_ops.truth(e, v))
         kind = BOOL
     elif name in ("mean", "var", "std") and kind.kind != "f":
-        kind = _exact_double(state.e, name, x, axes)
+        kind = _exact_double(state, name, x, axes)
     wanted = constant(dtype, None)
     if wanted is not None and (name in ("any", "all") or np.dtype(wanted) != kind.dtype):
         raise Unlowered(f"np.{name} in another dtype")
