@@ -30,6 +30,7 @@ PYTHON_API = (
     "PyEval_RestoreThread", "PyFloat_FromDouble", "PyLong_FromLongLong", "PyLong_FromUnsignedLongLong",
     "PyLong_AsLongLongAndOverflow",
     "PyTuple_New", "PyTuple_SetItem", "PyList_New", "PyList_SetItem", "PyList_Append", "PyList_SetSlice",
+    "PyList_Reverse",
     "PyObject_Vectorcall",
     "PyThreadState_Get",
     "PyTuple_GetItem", "PyTuple_Size",

@@ -193,18 +193,6 @@ def item(state: State, x: ArrayList, at: str) -> Arr:
     return found
 
 
-def pop(state: State, x: ArrayList) -> Arr:
-    """The last item, which is taken out."""
-    e = state.e
-    e.flush()
-    n = length(e, x)
-    e.bail_if(e.effect(f"icmp eq i64 {n}, 0"))
-    last = e.effect(f"sub i64 {n}, 1")
-    found = item(state, x, last)
-    cut(e, x, last, n)
-    return found
-
-
 def cut(e: Emitter, x: ArrayList, start: str, stop: str) -> None:
     """Take items out."""
     e.declare("declare i32 @PyList_SetSlice(ptr, i64, i64, ptr)")

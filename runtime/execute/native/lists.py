@@ -16,7 +16,6 @@ from runtime.execute.native import array_lists
 from runtime.execute.native.abi import HEAD
 from runtime.execute.native.array_lists import trips
 from runtime.execute.native.arrays import checked_index, create, memory, new_array, store
-from runtime.execute.native.arrays import sliced as cut
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.kinds import (
     PYTHON_BOOL,
@@ -29,20 +28,16 @@ from runtime.execute.native.kinds import (
 )
 from runtime.execute.native.ownership import slot
 from runtime.execute.native.ranges import SIZE
-from runtime.execute.native.scalars import index, stored
+from runtime.execute.native.scalars import stored
 from runtime.execute.native.shares import Serial
 from runtime.execute.native.state import Carried, Held, Row, State, WrongGuess
 from runtime.execute.native.values import (
-    LISTS,
     Arr,
     ArrayList,
-    Cut,
     Listing,
     Lists,
-    Method,
     Mixed,
     Num,
-    Rng,
     Shared,
     Shown,
     Table,
@@ -57,7 +52,6 @@ from runtime.types import ArrayType, Type
 
 _HOLDS = {"double": PYTHON_FLOAT, "i64": PYTHON_INT}  # what holds the payloads of numbers of two kinds
 FIRST = 16  # numbers that there is room for at first
-MOST = 1 << 40  # numbers that no list has
 
 
 def shown(state: State, maker: Hashable, items: Sequence[Val]) -> Lists | Shown:
@@ -165,30 +159,6 @@ def _two(members: Members) -> Members:
     return members
 
 
-def method(x: Lists, name: str) -> Method:
-    """`x.name`."""
-    if name not in ("append", "pop", "copy", "extend"):
-        raise Unlowered(f"the attribute {name} of a list")
-    return Method(x, name)
-
-
-def called(state: State, maker: Hashable, m: Method, args: Sequence[Val]) -> Val | None:
-    """A call of a method; None for Python's None.  maker: what a new list is remembered under."""
-    x = m.of
-    assert isinstance(x, LISTS)
-    if m.name == "append" and len(args) == 1:
-        append(state, x, args[0])
-        return None
-    if m.name == "pop" and not args:
-        return pop(state, x)
-    if m.name == "copy" and not args:
-        return joined(state, maker, [x])
-    if m.name == "extend" and len(args) == 1:
-        extend(state, x, args[0])
-        return None
-    raise Unlowered(f"{m.name} of a list with these arguments")
-
-
 def append(state: State, x: Lists, value: Val) -> None:
     """Put something at the end."""
     e = state.e
@@ -207,7 +177,7 @@ def append(state: State, x: Lists, value: Val) -> None:
     x = array_lists.cells(e, x) if isinstance(x, Shared) else x
     n = e.effect(f"load i64, ptr {x.length}")
     more = e.effect(f"add nuw nsw i64 {n}, 1")
-    _with_room(state, x, n, more)
+    with_room(state, x, n, more)
     store(e, number.scalar, _place(state, x, n), number)
     e.line(f"store i64 {more}, ptr {x.length}")
     return None
@@ -230,76 +200,7 @@ def _parts(x: Table, value: Val) -> tuple[Val, ...]:
     return value.items
 
 
-def extend(state: State, x: Lists, source: Val) -> None:
-    """`x.extend(source)` of a list."""
-    if not isinstance(source, LISTS):
-        raise Unlowered("a list that is extended by something else than a list")
-    n = length(state.e, source).text
-    with trips(state, n) as k:
-        append(state, x, item(state, source, k))
-
-
-def joined(state: State, maker: Hashable, sources: Sequence[Val]) -> Lists:
-    """A new list of what is in other ones."""
-    new = _like(state, maker, sources)
-    for source in sources:
-        extend(state, new, source)
-    return new
-
-
-def sliced(state: State, maker: Hashable, x: Lists, part: Cut) -> Lists:
-    """`x[start:stop:step]`."""
-    e = state.e
-    e.flush()
-    start, count, step = cut(e, part, length(e, x).text, "1")
-    new = _like(state, maker, [x])
-    with trips(state, count) as k:
-        at = e.effect(f"add i64 {start}, {e.effect(f'mul i64 {k}, {step}')}")
-        append(state, new, item(state, x, at))
-    return new
-
-
-def backwards(state: State, maker: Hashable, x: Lists, count: str) -> Lists:
-    """`list(reversed(x))`, where it had so many items when `reversed` was called."""
-    e, new = state.e, _like(state, maker, [x])
-    e.flush()
-    e.bail_if(e.effect(f"icmp ugt i64 {count}, {length(e, x).text}"))
-    with trips(state, count) as k:
-        at = e.effect(f"sub i64 {e.effect(f'sub i64 {count}, 1')}, {k}")
-        append(state, new, item(state, x, at))
-    return new
-
-
-def of_range(state: State, maker: Hashable, x: Rng, count: str) -> Lists:
-    """`list(x)` of a range."""
-    e, new = state.e, made(state, maker, ())
-    e.flush()
-    e.bail_if(e.effect(f"icmp uge i64 {count}, {MOST}"))
-    with trips(state, count) as k:
-        item = e.effect(f"add i64 {x.start}, {e.effect(f'mul i64 {k}, {x.step}')}")
-        append(state, new, one(PYTHON_INT, item, span=x.span))
-    return new
-
-
-def _like(state: State, maker: Hashable, sources: Sequence[Val]) -> Lists:
-    """A new list for what others have in them."""
-    for x in sources:
-        if isinstance(x, LISTS):
-            _learn_from(state, maker, x)
-    return made(state, maker, ())
-
-
-def _learn_from(state: State, maker: Hashable, x: Lists) -> None:
-    """A list will have in it what is in another one."""
-    if isinstance(x, Table):
-        state.forms.setdefault(maker, Row(len(x.columns)))
-        for k, column in enumerate(x.columns):
-            _learn_from(state, (maker, k), column)
-    elif isinstance(x, ArrayList):
-        state.forms.setdefault(maker, array_lists.form_of(state, x))
-
-
-def _with_room(state: State, x: Listing, held: str, needed: str) -> None:
+def with_room(state: State, x: Listing, held: str, needed: str) -> None:
     """Have room for so many numbers, the first `held` of which stay."""
     e = state.e
     room = e.effect(f"load i64, ptr {x.room}")
@@ -330,65 +231,6 @@ def _grow(state: State, x: Listing, n: str, needed: str) -> None:
     e.line(f"store ptr {array}, ptr {held}")
     e.line(f"store i64 {more}, ptr {x.room}")
     e.line(f"store ptr {data}, ptr {x.data}")
-
-
-def repeated(state: State, maker: Hashable, x: Lists, times: Num) -> Lists:
-    """`x * times`: each number is that which stands as many places before as there are numbers in `x`."""
-    e, new = state.e, _like(state, maker, [x])
-    x, found = (array_lists.cells(e, y) if isinstance(y, Shared) else y for y in (x, new))
-    if isinstance(x, Listing) and isinstance(found, Listing) and new is not found:
-        if of_kind(state, x) == of_kind(state, found):
-            _repeat(state, found, x, times)
-            return new
-    if not isinstance(x, Listing) or not isinstance(new, Listing):
-        return _again(state, new, x, times)
-    new.kind, new.guessed = of_kind(state, x), x.guessed
-    _repeat(state, new, x, times)
-    return new
-
-
-def _repeat(state: State, new: Listing, x: Listing, times: Num) -> None:
-    """Put the numbers of `x` into a list so many times."""
-    e = state.e
-    e.flush()
-    e.declare("declare i64 @llvm.smax.i64(i64, i64)")
-    count, n = length(e, x).text, index(e, times)
-    n = e.effect(f"call i64 @llvm.smax.i64(i64 {n}, i64 0)")
-    e.bail_if(e.effect(f"icmp uge i64 {n}, {MOST}"))
-    e.bail_if(e.effect(f"icmp uge i64 {count}, {1 << 20}"))
-    total = e.effect(f"mul i64 {n}, {count}")
-    _with_room(state, new, "0", total)
-    e.line(f"store i64 {total}, ptr {new.length}")
-    before, head, body, out = e.here, e.block("fill"), e.block("copy"), e.block("filled")
-    source, target = (e.effect(f"load ptr, ptr {y.data}") for y in (x, new))
-    e.jump(head)
-    e.start(head)
-    k = e.phi(head, "i64")
-    k.ways.append(("0", before.label))
-    e.branch(e.effect(f"icmp ult i64 {k.name}, {total}"), body, out)
-    e.start(body)
-    t = memory(of_kind(state, x))
-    first = e.effect(f"icmp ult i64 {k.name}, {count}")
-    at = e.effect(f"getelementptr {t}, ptr {target}, i64 {e.effect(f'sub i64 {k.name}, {count}')}")
-    begin = e.effect(f"getelementptr {t}, ptr {source}, i64 {k.name}")
-    value = e.effect(f"load {t}, ptr {e.effect(f'select i1 {first}, ptr {begin}, ptr {at}')}, align 1")
-    e.line(f"store {t} {value}, ptr {e.effect(f'getelementptr {t}, ptr {target}, i64 {k.name}')}, align 1")
-    k.ways.append((e.effect(f"add nuw nsw i64 {k.name}, 1"), e.here.label))
-    e.jump(head)
-    e.start(out)
-    e.version += 1
-
-
-def _again(state: State, new: Lists, x: Lists, times: Num) -> Lists:
-    """A new list, with all that is in `x` put into it so many times."""
-    e = state.e
-    e.flush()
-    n = index(e, times)
-    e.bail_if(e.effect(f"icmp sge i64 {n}, {MOST}"))
-    e.declare("declare i64 @llvm.smax.i64(i64, i64)")
-    with trips(state, e.effect(f"call i64 @llvm.smax.i64(i64 {n}, i64 0)")):
-        extend(state, new, x)
-    return new
 
 
 def length(e: Emitter, x: Lists) -> Num:
@@ -445,24 +287,78 @@ def _checked(state: State, x: Lists, key: Val) -> str:
     return checked_index(state.e, key, length(state.e, x).text)
 
 
-def pop(state: State, x: Lists) -> Val:
-    """`x.pop()`."""
-    if isinstance(x, ArrayList):
-        return array_lists.pop(state, x)
-    if isinstance(x, Table):
-        return Tup(tuple(pop(state, column) for column in x.columns))
-    if isinstance(x, Mixed):
-        payloads, tags = pop(state, x.payloads), pop(state, x.tags)
-        assert isinstance(payloads, Num) and isinstance(tags, Num)
-        return Num(x.members, payloads.text, tags.text)
+def pop(state: State, x: Lists, key: Val | None = None) -> Val:
+    """`x.pop()`, or `x.pop(key)`."""
     e = state.e
     e.flush()
+    if key is None:
+        n = length(e, x).text
+        e.bail_if(e.effect(f"icmp eq i64 {n}, 0"))
+        at = e.effect(f"sub i64 {n}, 1")
+    else:
+        at = _checked(state, x, key)
+        e.flush()
+    found = item(state, x, at)
+    _take_out(state, x, at, key is None)
+    return found
+
+
+def _take_out(state: State, x: Lists, at: str, last: bool) -> None:
+    """Take out an item; what comes after it moves up."""
+    e = state.e
+    for part in _columns(x):
+        _take_out(state, part, at, last)
+    if isinstance(x, ArrayList):
+        array_lists.cut(e, x, at, e.effect(f"add nuw nsw i64 {at}, 1"))
     x = array_lists.cells(e, x) if isinstance(x, Shared) else x
+    if not isinstance(x, Listing):
+        return
+    less = e.effect(f"sub i64 {length(e, x).text}, 1")
+    if not last:
+        to, after = _place(state, x, at), _place(state, x, e.effect(f"add nuw nsw i64 {at}, 1"))
+        size = e.effect(f"mul i64 {e.effect(f'sub i64 {less}, {at}')}, {of_kind(state, x).dtype.itemsize}")
+        e.declare("declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)")
+        e.line(f"call void @llvm.memmove.p0.p0.i64(ptr {to}, ptr {after}, i64 {size}, i1 false)")
+        e.version += 1
+    e.line(f"store i64 {less}, ptr {x.length}")
+
+
+def _columns(x: Lists) -> tuple[Lists, ...]:
+    """The lists that a list is made of."""
+    if isinstance(x, Table):
+        return x.columns
+    return (x.payloads, x.tags) if isinstance(x, Mixed) else ()
+
+
+def clear(state: State, x: Lists) -> None:
+    """`x.clear()`."""
+    e = state.e
+    for part in _columns(x):
+        clear(state, part)
+    if isinstance(x, ArrayList):
+        array_lists.cut(e, x, "0", array_lists.length(e, x))
+    x = array_lists.cells(e, x) if isinstance(x, Shared) else x
+    if isinstance(x, Listing):
+        e.line(f"store i64 0, ptr {x.length}")
+
+
+def reverse(state: State, x: Lists) -> None:
+    """`x.reverse()`."""
+    e = state.e
+    for part in _columns(x):
+        reverse(state, part)
+    if isinstance(x, ArrayList):
+        e.declare("declare i32 @PyList_Reverse(ptr)")
+        e.effect(f"call i32 @PyList_Reverse(ptr {x.handle})")
+    if not isinstance(x, (Listing, Shared)):
+        return
+    e.flush()
     n = length(e, x).text
-    e.bail_if(e.effect(f"icmp eq i64 {n}, 0"))
-    last = e.effect(f"sub i64 {n}, 1")
-    e.line(f"store i64 {last}, ptr {x.length}")
-    return item(state, x, last)
+    with trips(state, e.effect(f"lshr i64 {n}, 1")) as k:
+        other = e.effect(f"sub i64 {e.effect(f'sub i64 {n}, 1')}, {k}")
+        first, second = _number(state, x, k), _number(state, x, other)
+        _put(state, x, k, second)
+        _put(state, x, other, first)
 
 
 def item(state: State, x: Lists, at: str) -> Val:

@@ -14,7 +14,15 @@ import numpy as np
 
 from runtime.boxes import UnboundMarker
 from runtime.dataclass import dataclass
-from runtime.execute.native import elementwise, gathers, iterables, list_calls, lists, reductions
+from runtime.execute.native import (
+    elementwise,
+    gathers,
+    iterables,
+    list_calls,
+    list_methods,
+    lists,
+    reductions,
+)
 from runtime.execute.native.arrays import get_item as item_of
 from runtime.execute.native.arrays import located
 from runtime.execute.native.arrays import set_item as put_item
@@ -93,7 +101,7 @@ def value(state: State, node: Node, args: list[Val]) -> Val:
     if node.op == "mul" and any(isinstance(x, LISTS) for x in args):
         return repeated(state, node, args)
     if op == "add" and all(isinstance(x, LISTS) for x in args):
-        return lists.joined(state, node.outputs[0], args)
+        return list_methods.joined(state, node.outputs[0], args)
     if op in UFUNCS and len(args) == 2:
         a, b = args
         if isinstance(a, Num) and isinstance(b, Num):
@@ -107,7 +115,7 @@ def value(state: State, node: Node, args: list[Val]) -> Val:
         return truth_value(state, op, args[0])
     if op == "getitem":
         if isinstance(args[0], LISTS) and isinstance(args[1], Cut):
-            return lists.sliced(state, node.outputs[0], args[0], args[1])
+            return list_methods.sliced(state, node.outputs[0], args[0], args[1])
         return get_item(state, args[0], args[1])
     return function(state, node, op, args[:count], keywords)
 
@@ -128,7 +136,7 @@ def repeated(state: State, node: Node, args: list[Val]) -> Val:
     x, n = args if isinstance(args[0], LISTS) else args[::-1]
     if not isinstance(x, LISTS) or not isinstance(n, Num) or n.members != (PYTHON_INT,):
         raise Unlowered("a list times something else than a Python int")
-    return lists.repeated(state, node.outputs[0], x, n)
+    return list_methods.repeated(state, node.outputs[0], x, n)
 
 
 def truth_value(state: State, op: str, x: Val) -> Num:
@@ -156,19 +164,30 @@ def method_of_array(
     return value(state, same, given)
 
 
+def backwards(state: State, x: Rng) -> Rng:
+    """`reversed` of a range."""
+    e, step = state.e, x.step_const
+    assert step is not None
+    span = e.op(f"mul i64 {iterables.range_count(e, x)}, {step}")
+    before = e.op(f"sub i64 {x.start}, {step}")
+    return Rng(e.op(f"add i64 {before}, {span}"), before, str(-step), -step, x.span)
+
+
 def of_items(state: State, node: Node, target: object, x: Val) -> Val | None:
     """What Python's `sum`, `reversed` or `list` gives for what has items; None for what is not known."""
     e = state.e
     if target is sum:
         return list_calls.total(state, x)
+    if target is reversed and isinstance(x, Rng) and x.step_const is not None:
+        return backwards(state, x)
     if target is reversed and isinstance(x, (*LISTS, Arr)):
         return Backwards(x, iterables.count(e, x))
     if target is list and isinstance(x, Rng):
-        return lists.of_range(state, node.outputs[0], x, iterables.count(e, x))
+        return list_methods.of_range(state, node.outputs[0], x, iterables.count(e, x))
     if target is list and isinstance(x, LISTS):
-        return lists.joined(state, node.outputs[0], [x])
+        return list_methods.joined(state, node.outputs[0], [x])
     if target is list and isinstance(x, Backwards) and isinstance(x.of, LISTS):
-        return lists.backwards(state, node.outputs[0], x.of, x.count)
+        return list_methods.backwards(state, node.outputs[0], x.of, x.count)
     return None
 
 
@@ -188,7 +207,7 @@ def function(state: State, node: Node, op: str, args: list[Val], keywords: dict[
     if op == "py.call" and isinstance(args[0], Method) and isinstance(args[0].of, Arr):
         return method_of_array(state, node, args[0].of, args[0].name, args[1:], keywords)
     if op == "py.call" and isinstance(args[0], Method) and not keywords and not node.attr("starred"):
-        made = lists.called(state, node.outputs[0], args[0], args[1:])
+        made = list_methods.called(state, node.outputs[0], args[0], args[1:])
         return Static(None) if made is None else made
     if op == "py.call" and isinstance(args[0], Static) and len(args) == 2 and not node.attr("starred"):
         made_of = of_items(state, node, args[0].value, args[1])
@@ -208,7 +227,7 @@ def python_value(state: State, node: Node, args: list[Val]) -> Val:
     if op == "py.list" and not node.attr("starred"):
         return lists.shown(state, node.outputs[0], args)
     if op == "py.getattr" and isinstance(args[0], LISTS) and isinstance(args[1], Static):
-        return lists.method(args[0], str(args[1].value))
+        return list_methods.method(args[0], str(args[1].value))
     if op == "py.tuple" and not node.attr("starred"):
         return Tup(tuple(args))
     if op == "py.slice":

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import gc
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -142,3 +144,27 @@ def same(function: Callable[..., Any], *args: Any, jobs: int = 1, **errors: Any)
     for count in COUNTS:
         with settings.override(num_threads=count):
             assert seen(converted, args, **errors) == wanted, count
+
+
+def nothing_is_left_behind(function: Callable[..., Any], refused: bool = False) -> None:
+    """No object is left over by many calls."""
+    y = np.array([1.0, 2.0])
+    with settings.override(executor="native", compile="now"):
+        converted = ag.function(function)
+
+    def run() -> None:
+        for _ in range(200):
+            try:
+                converted(y, 4)
+            except (ValueError, IndexError):
+                assert refused
+
+    run()
+    gc.collect()
+    before, refs = sys.getallocatedblocks(), sys.getrefcount(y)
+    lists = [type(x) for x in gc.get_objects()].count(list)
+    run()
+    gc.collect()
+    assert sys.getrefcount(y) == refs
+    assert sys.getallocatedblocks() - before < 100
+    assert [type(x) for x in gc.get_objects()].count(list) - lists < 20

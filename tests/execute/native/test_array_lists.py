@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +11,7 @@ import pytest
 import autograph as ag
 from runtime.config import settings
 from runtime.execute.native.executor import unavailable
-from tests.execute.native.harness import both
+from tests.execute.native.harness import both, nothing_is_left_behind
 
 pytestmark = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
 Y = np.array([1.0, 2.0])
@@ -338,237 +336,15 @@ def gone_through_backwards(y, n):  # type: ignore[no-untyped-def]
     return t, list(reversed(ys)), list(ys)
 
 
-def sorted_again(y, n):  # type: ignore[no-untyped-def]
-    sim = [y, y + 1, y * 2]
-    fs = [3.0, 1.0, 2.0]
-    for k in range(n):
-        o = np.argsort(fs)
-        sim = [sim[i] for i in o]
-        fs = [fs[i] for i in o]
-        fs[0] = fs[0] + 2.5
-    return sim, fs
-
-
-def one_row_after_the_other(y, n):  # type: ignore[no-untyped-def]
-    prev = list(range(n + 1))
-    for i in range(1, 30):
-        cur = [i]
-        for j in range(1, n + 1):
-            c = 0 if (i * j) % 3 else 1
-            cur.append(min(prev[j] + 1, cur[j - 1] + 1, prev[j - 1] + c))
-        prev = cur
-    return prev[-1], prev
-
-
-def two_rows_take_turns(y, n):  # type: ignore[no-untyped-def]
-    prev = [0.0] * (n + 1)
-    cur = [0.0] * (n + 1)
-    for i in range(20):
-        for j in range(1, n + 1):
-            cur[j] = max(prev[j], cur[j - 1]) + 0.5 * ((i * j) % 3)
-        prev, cur = cur, prev
-    return prev, cur
-
-
-def rows_made_anew(y, n):  # type: ignore[no-untyped-def]
-    prev = [0.0] * (n + 1)
-    for i in range(20):
-        cur = [0.0] * (n + 1)
-        for j in range(1, n + 1):
-            cur[j] = max(prev[j], cur[j - 1]) + 0.5 * ((i * j) % 3)
-        prev = cur
-    return prev
-
-
-def beam(y, n):  # type: ignore[no-untyped-def]
-    best = [(0.0, 0)]
-    for k in range(n):
-        new = []
-        for s, i in best:
-            new.append((s + y[0] * (i % 3), i + 1))
-            if len(new) < 8:
-                new.append((s - 0.5, i * 2))
-        best = new
-    return best
-
-
-def lists_asked(y, n):  # type: ignore[no-untyped-def]
-    front = [1]
-    steps = 0
-    while front and steps < n:
-        nxt = []
-        for v in front:
-            if v % 2 == 0:
-                nxt.append(v // 2)
-            elif v < 1000:
-                nxt.append(3 * v + 1)
-            if v % 5 == 0 and len(nxt) < 50:
-                nxt.append(v + 1)
-        front = nxt
-        steps += 1
-    return front, steps
-
-
-def best_so_far(y, n):  # type: ignore[no-untyped-def]
-    best = []
-    score = -1.0
-    for k in range(n):
-        path = []
-        for j in range(k % 7):
-            path.append(j * k)
-        s = (k * 37) % 11 * 1.0
-        if s > score:
-            score = s
-            best = path
-    return best, score
-
-
-def two_names_of_one(y, n):  # type: ignore[no-untyped-def]
-    a = [1, 2, 3]
-    b = a
-    for k in range(n):
-        if k % 2:
-            a = [k]
-        a.append(k)
-        b.append(-k)
-    return a, b
-
-
-def two_names(y, n):  # type: ignore[no-untyped-def]
-    a = [1]
-    b = [2]
-    for k in range(n):
-        if k % 3 == 0:
-            a, b = b, a
-        if k % 5 == 0:
-            b = a
-        a.append(k)
-        b.append(-k)
-        if len(a) > 10:
-            a = [0]
-    return len(a), len(b), a[-1], b[-1], a
-
-
-def one_becomes_the_other(y, n):  # type: ignore[no-untyped-def]
-    a = [1]
-    b = [2]
-    for k in range(n):
-        a = b
-        b = [k]
-    return a, b
-
-
-def returned_twice(y, n):  # type: ignore[no-untyped-def]
-    a = [1]
-    b = [2]
-    for k in range(n):
-        b = [k]
-        a = b
-    return a, b
-
-
-def best_arrays(y, n):  # type: ignore[no-untyped-def]
-    best = []
-    for k in range(n):
-        cur = []
-        for j in range(k % 4):
-            cur.append(y * j)
-        if len(cur) >= len(best):
-            best = cur
-    return best
-
-
-def of_two_kinds_made_anew(y, n):  # type: ignore[no-untyped-def]
-    ts = [0]
-    for k in range(n):
-        ts = [t * 0.5 for t in ts]
-        ts.append(k)
-    return ts
-
-
-def best_tuples(y, n):  # type: ignore[no-untyped-def]
-    best = []
-    for k in range(n):
-        cur = []
-        for j in range(k % 4):
-            cur.append((j, y * j, 0.5))
-        if len(cur) >= len(best):
-            best = cur
-    return best
-
-
-def made_anew_in_inner_loops(y, n):  # type: ignore[no-untyped-def]
-    total = 0
-    row = [1]
-    for k in range(n):
-        for j in range(3):
-            row = [v + j for v in row]
-            if len(row) < 20:
-                row.append(k)
-        total += row[-1] + len(row)
-    return total, row
-
-
-def asked_later(y, n):  # type: ignore[no-untyped-def]
-    held = []
-    count = 0
-    for k in range(n):
-        asked = held and k
-        held.append(k)
-        if asked:
-            count += 1
-        if k % 3 == 0:
-            held.pop()
-    return held, count
-
-
-def slope(u):  # type: ignore[no-untyped-def]
-    return np.array([u[1] - 0.5 * u[0], 0.3 * u[0]])
-
-
-def several_arrays_in_a_trip(y, n):  # type: ignore[no-untyped-def]
-    ys = [y]
-    for _ in range(n):
-        a = slope(y)
-        b = slope(y + 0.05 * a)
-        c = slope(y + 0.05 * b)
-        y = y + 0.1 / 6.0 * (a + 4 * b + c)
-        ys.append(y)
-    return np.array(ys)
-
-
-def read_before_anything_is_in(y, n):  # type: ignore[no-untyped-def]
-    waiting = []
-    log = []
-    free = 0.0
-    i = 0
-    while i < n or waiting:
-        if waiting and (i >= n or free <= i):
-            at, k = waiting.pop()
-            free = max(free, at) + y[0] * k
-            log.append((k, free, y * at))
-        else:
-            waiting.append((i * 0.5, i))
-            i += 1
-    return log, free
-
-
 CASES: list[tuple[Callable[..., Any], bool]] = [
-    (recorded, True), (given_back, True), (from_nothing, True), (array_of_nothing, True), (one_array, True),
-    (argument, True), (items, True), (popped, True), (popped_too_often, True), (out_of_range, True),
-    (pairs, True), (with_arrays, True), (rows_of_numbers, True), (carried, True), (other_way, False),
-    (put_together, True), (lists_in_loops, True), (put_in_later, True), (sizes, True),
+    (recorded, True), (given_back, True), (from_nothing, True), (array_of_nothing, True),
+    (one_array, True), (argument, True), (items, True), (popped, True), (popped_too_often, True),
+    (out_of_range, True), (pairs, True), (with_arrays, True), (rows_of_numbers, True), (carried, True),
+    (other_way, False), (put_together, True), (lists_in_loops, True), (put_in_later, True), (sizes, True),
     (sizes_that_differ, True), (kept_while_replaced, True), (views, False), (floats, True),
     (ints_and_floats, True), (times, True), (solver, True), (guessed_wrong_beside_writes, True),
-    (joined, True), (joined_along_rows, True), (sum_of_arrays, True), (sums, True),
-    (sum_of_bools, True),
+    (joined, True), (joined_along_rows, True), (sum_of_arrays, True), (sums, True), (sum_of_bools, True),
     (functions_of_a_list, True), (methods_of_the_array, True), (gone_through_backwards, True),
-    (sorted_again, True), (one_row_after_the_other, True), (two_rows_take_turns, True),
-    (rows_made_anew, True), (beam, True), (lists_asked, True), (best_so_far, True),
-    (two_names_of_one, True), (two_names, True), (one_becomes_the_other, True), (returned_twice, True),
-    (best_arrays, True), (of_two_kinds_made_anew, True), (best_tuples, True),
-    (made_anew_in_inner_loops, True), (asked_later, False),
-    (several_arrays_in_a_trip, True), (read_before_anything_is_in, True),
 ]  # fmt: skip
 
 
@@ -599,34 +375,15 @@ def test_what_is_one_array_is_one_array() -> None:
 
 
 LEAKS = (
-    given_back, argument, items, popped, with_arrays, carried, put_together, lists_in_loops, floats,
-    sorted_again, two_rows_take_turns, beam, best_arrays, best_tuples, sum_of_arrays,
+    given_back, argument, items, popped, with_arrays, carried, put_together, lists_in_loops,
+    floats, sum_of_arrays,
 )  # fmt: skip
 GIVEN_UP = (popped_too_often, out_of_range, sizes_that_differ)
 
 
 @pytest.mark.parametrize("function", [*LEAKS, *GIVEN_UP], ids=lambda f: f.__name__)
 def test_nothing_is_left_behind(function: Callable[..., Any]) -> None:
-    y = Y.copy()
-    with settings.override(executor="native", compile="now"):
-        converted = ag.function(function)
-
-    def run() -> None:
-        for _ in range(200):
-            try:
-                converted(y, 4)
-            except (ValueError, IndexError):
-                assert function in GIVEN_UP
-
-    run()
-    gc.collect()
-    before, refs = sys.getallocatedblocks(), sys.getrefcount(y)
-    lists = [type(x) for x in gc.get_objects()].count(list)
-    run()
-    gc.collect()
-    assert sys.getrefcount(y) == refs
-    assert sys.getallocatedblocks() - before < 100
-    assert [type(x) for x in gc.get_objects()].count(list) - lists < 20
+    nothing_is_left_behind(function, function in GIVEN_UP)
 
 
 def asked_and_gone_through(x):  # type: ignore[no-untyped-def]

@@ -1,0 +1,189 @@
+"""Lists made of other lists, and the methods of lists.
+
+In: lists.  Out: new lists, and what methods give.  What always holds: a new list has room of its own; its
+items are those of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from runtime.execute.native import array_lists, lists
+from runtime.execute.native.array_lists import trips
+from runtime.execute.native.arrays import memory
+from runtime.execute.native.arrays import sliced as cut
+from runtime.execute.native.kinds import PYTHON_INT, Unlowered
+from runtime.execute.native.lists import append, item, length, made, of_kind, with_room
+from runtime.execute.native.scalars import index
+from runtime.execute.native.state import Row, State
+from runtime.execute.native.values import (
+    LISTS,
+    ArrayList,
+    Cut,
+    Listing,
+    Lists,
+    Method,
+    Num,
+    Rng,
+    Shared,
+    Table,
+    Val,
+    one,
+)
+
+MOST = 1 << 40  # numbers that no list has
+
+
+def method(x: Lists, name: str) -> Method:
+    """`x.name`."""
+    if name not in ("append", "pop", "copy", "extend", "reverse", "clear"):
+        raise Unlowered(f"the attribute {name} of a list")
+    return Method(x, name)
+
+
+def called(state: State, maker: Hashable, m: Method, args: Sequence[Val]) -> Val | None:
+    """A call of a method; None for Python's None.  maker: what a new list is remembered under."""
+    x = m.of
+    assert isinstance(x, LISTS)
+    if m.name == "append" and len(args) == 1:
+        append(state, x, args[0])
+        return None
+    if m.name == "pop" and len(args) <= 1:
+        return lists.pop(state, x, *args)
+    if m.name in ("reverse", "clear") and not args:
+        (lists.reverse if m.name == "reverse" else lists.clear)(state, x)
+        return None
+    if m.name == "copy" and not args:
+        return joined(state, maker, [x])
+    if m.name == "extend" and len(args) == 1:
+        extend(state, x, args[0])
+        return None
+    raise Unlowered(f"{m.name} of a list with these arguments")
+
+
+def extend(state: State, x: Lists, source: Val) -> None:
+    """`x.extend(source)` of a list."""
+    if not isinstance(source, LISTS):
+        raise Unlowered("a list that is extended by something else than a list")
+    n = length(state.e, source).text
+    with trips(state, n) as k:
+        append(state, x, item(state, source, k))
+
+
+def joined(state: State, maker: Hashable, sources: Sequence[Val]) -> Lists:
+    """A new list of what is in other ones."""
+    new = _like(state, maker, sources)
+    for source in sources:
+        extend(state, new, source)
+    return new
+
+
+def sliced(state: State, maker: Hashable, x: Lists, part: Cut) -> Lists:
+    """`x[start:stop:step]`."""
+    e = state.e
+    e.flush()
+    start, count, step = cut(e, part, length(e, x).text, "1")
+    new = _like(state, maker, [x])
+    with trips(state, count) as k:
+        at = e.effect(f"add i64 {start}, {e.effect(f'mul i64 {k}, {step}')}")
+        append(state, new, item(state, x, at))
+    return new
+
+
+def backwards(state: State, maker: Hashable, x: Lists, count: str) -> Lists:
+    """`list(reversed(x))`, where it had so many items when `reversed` was called."""
+    e, new = state.e, _like(state, maker, [x])
+    e.flush()
+    e.bail_if(e.effect(f"icmp ugt i64 {count}, {length(e, x).text}"))
+    with trips(state, count) as k:
+        at = e.effect(f"sub i64 {e.effect(f'sub i64 {count}, 1')}, {k}")
+        append(state, new, item(state, x, at))
+    return new
+
+
+def of_range(state: State, maker: Hashable, x: Rng, count: str) -> Lists:
+    """`list(x)` of a range."""
+    e, new = state.e, made(state, maker, ())
+    e.flush()
+    e.bail_if(e.effect(f"icmp uge i64 {count}, {MOST}"))
+    with trips(state, count) as k:
+        item = e.effect(f"add i64 {x.start}, {e.effect(f'mul i64 {k}, {x.step}')}")
+        append(state, new, one(PYTHON_INT, item, span=x.span))
+    return new
+
+
+def _like(state: State, maker: Hashable, sources: Sequence[Val]) -> Lists:
+    """A new list for what others have in them."""
+    for x in sources:
+        if isinstance(x, LISTS):
+            _learn_from(state, maker, x)
+    return made(state, maker, ())
+
+
+def _learn_from(state: State, maker: Hashable, x: Lists) -> None:
+    """A list will have in it what is in another one."""
+    if isinstance(x, Table):
+        state.forms.setdefault(maker, Row(len(x.columns)))
+        for k, column in enumerate(x.columns):
+            _learn_from(state, (maker, k), column)
+    elif isinstance(x, ArrayList):
+        state.forms.setdefault(maker, array_lists.form_of(state, x))
+
+
+def repeated(state: State, maker: Hashable, x: Lists, times: Num) -> Lists:
+    """`x * times`: each number is that which stands as many places before as there are numbers in `x`."""
+    e, new = state.e, _like(state, maker, [x])
+    x, found = (array_lists.cells(e, y) if isinstance(y, Shared) else y for y in (x, new))
+    if isinstance(x, Listing) and isinstance(found, Listing) and new is not found:
+        if of_kind(state, x) == of_kind(state, found):
+            _repeat(state, found, x, times)
+            return new
+    if not isinstance(x, Listing) or not isinstance(new, Listing):
+        return _again(state, new, x, times)
+    new.kind, new.guessed = of_kind(state, x), x.guessed
+    _repeat(state, new, x, times)
+    return new
+
+
+def _repeat(state: State, new: Listing, x: Listing, times: Num) -> None:
+    """Put the numbers of `x` into a list so many times."""
+    e = state.e
+    e.flush()
+    e.declare("declare i64 @llvm.smax.i64(i64, i64)")
+    count, n = length(e, x).text, index(e, times)
+    n = e.effect(f"call i64 @llvm.smax.i64(i64 {n}, i64 0)")
+    e.bail_if(e.effect(f"icmp uge i64 {n}, {MOST}"))
+    e.bail_if(e.effect(f"icmp uge i64 {count}, {1 << 20}"))
+    total = e.effect(f"mul i64 {n}, {count}")
+    with_room(state, new, "0", total)
+    e.line(f"store i64 {total}, ptr {new.length}")
+    before, head, body, out = e.here, e.block("fill"), e.block("copy"), e.block("filled")
+    source, target = (e.effect(f"load ptr, ptr {y.data}") for y in (x, new))
+    e.jump(head)
+    e.start(head)
+    k = e.phi(head, "i64")
+    k.ways.append(("0", before.label))
+    e.branch(e.effect(f"icmp ult i64 {k.name}, {total}"), body, out)
+    e.start(body)
+    t = memory(of_kind(state, x))
+    first = e.effect(f"icmp ult i64 {k.name}, {count}")
+    at = e.effect(f"getelementptr {t}, ptr {target}, i64 {e.effect(f'sub i64 {k.name}, {count}')}")
+    begin = e.effect(f"getelementptr {t}, ptr {source}, i64 {k.name}")
+    value = e.effect(f"load {t}, ptr {e.effect(f'select i1 {first}, ptr {begin}, ptr {at}')}, align 1")
+    e.line(f"store {t} {value}, ptr {e.effect(f'getelementptr {t}, ptr {target}, i64 {k.name}')}, align 1")
+    k.ways.append((e.effect(f"add nuw nsw i64 {k.name}, 1"), e.here.label))
+    e.jump(head)
+    e.start(out)
+    e.version += 1
+
+
+def _again(state: State, new: Lists, x: Lists, times: Num) -> Lists:
+    """A new list, with all that is in `x` put into it so many times."""
+    e = state.e
+    e.flush()
+    n = index(e, times)
+    e.bail_if(e.effect(f"icmp sge i64 {n}, {MOST}"))
+    e.declare("declare i64 @llvm.smax.i64(i64, i64)")
+    with trips(state, e.effect(f"call i64 @llvm.smax.i64(i64 {n}, i64 0)")):
+        extend(state, new, x)
+    return new
