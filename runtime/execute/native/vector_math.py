@@ -19,7 +19,7 @@ from runtime.config import settings
 from runtime.execute.native import host
 from runtime.execute.native.emit import BRIEFLY, Emitter
 from runtime.execute.native.kinds import Scalar, literal
-from runtime.execute.native.lanes import MAGIC, MANTISSA, Lanes, bit_pattern, together
+from runtime.execute.native.lanes import MAGIC, MANTISSA, Lanes, bit_pattern, pieces, together
 from runtime.execute.native.state import State
 from runtime.execute.native.ufunc_loops import call_on_lanes, inner_loop
 from runtime.execute.native.values import Lazy, Num, one
@@ -85,6 +85,7 @@ LOG2_E, LOG10_E = 1.4426950408889634, 0.4342944819032518
 EXP_LIMIT, EXPM1_LIMIT, EXP2_LIMIT = {64: 745.0, 32: 103.0}, {64: 700.0, 32: 86.0}, {64: 1074.0, 32: 149.0}
 ANGLE_LIMIT = {64: 2.0**29, 32: 4096.0}
 UNDERFLOW = 16  # its flag
+MUCH = 100  # blocks of a function from which on another form of a mathematical one is not worth its text
 DEAR = 20  # instructions per element from which on vectors are worked on side by side
 TANH_LIMIT = {64: 22.0, 32: 10.0}
 
@@ -341,6 +342,12 @@ def compute(state: State, name: str, kind: Scalar, *xs: str) -> str:
         return _by_loop(state, name, kind, xs)
     if not often:
         return _written_out(state, name, kind, xs) if e.quick is None else _quickly(e, name, kind, xs)
+    e.outside = True  # it may call NumPy's loop
+    half = f"{name}_{e.lanes // 2}x{kind.llvm}"
+    if called not in e.helpers and half in e.helpers and len(e.blocks) > MUCH:
+        parts, narrow = [pieces(e, kind.llvm, x, e.lanes // 2) for x in xs], f"<{e.lanes // 2} x {kind.llvm}>"
+        made = [_called(e, narrow, half, part) for part in zip(*parts, strict=True)]
+        return together(e, kind.llvm, made)
     if called not in e.helpers:
         inner = Emitter(e.watch)
         inner.reports, inner.lanes = e.reports, e.lanes
@@ -350,8 +357,11 @@ def compute(state: State, name: str, kind: Scalar, *xs: str) -> str:
         given = ", ".join(f"{t} {x}" for x in names)
         head = f"define internal {t} @{called}({given}, ptr %raised) noinline nounwind {BRIEFLY}"
         e.helpers[called] = f"{head} {{\n{inner.body()}\n}}"
-    e.outside = True  # it may call NumPy's loop
-    return e.op(f"call {t} @{called}({', '.join(f'{t} {x}' for x in xs)}, ptr %raised)")
+    return _called(e, t, called, xs)
+
+
+def _called(e: Emitter, t: str, function: str, xs: Sequence[str]) -> str:
+    return e.op(f"call {t} @{function}({', '.join(f'{t} {x}' for x in xs)}, ptr %raised)")
 
 
 def _quickly(e: Emitter, name: str, kind: Scalar, xs: Sequence[str]) -> str:
