@@ -1,7 +1,8 @@
 """Which traces are best run by the Python function itself.
 
-In: an optimised graph and the guards of a trace.  Out: `nothing_to_gain`.  What always holds: where arrays,
-NumPy or numbers alone are at work, or tracing has done work that calls need not do again, the trace is run.
+In: an optimised graph and the guards of a trace.  Out: `nothing_to_gain`.  What always holds: where whole
+arrays are computed with, or numbers alone, or tracing has done work that calls need not do again, the trace
+is run; so it is where arrays are at work in any other way, but for `try` and what is left to Python.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 
 from runtime.ir.calls import all_nodes
 from runtime.ir.graph import Graph, Node
+from runtime.passes.facts import IN_PLACE, OPERATORS
 from runtime.trace.record import Guard
 from runtime.types import ArrayType, ObjectType, StaticType, TupleType, Type
 from runtime.variable import Variable
@@ -30,7 +32,7 @@ def nothing_to_gain(graph: Graph, guards: Sequence[Guard]) -> bool:
     """
     nodes = list(all_nodes(graph))
     objects = any(isinstance(x.type, ObjectType) for node in nodes for x in (*node.inputs, *node.outputs))
-    if not objects or has_arrays(graph):
+    if not objects or has_arrays(graph) and not (any(map(_by_python, nodes)) and not any(map(_wide, nodes))):
         return False
     codes = [code for guard in guards for code in _codes(guard)]
     loops = [node for node in nodes if node.op in _LOOPS]
@@ -39,6 +41,19 @@ def nothing_to_gain(graph: Graph, guards: Sequence[Guard]) -> bool:
     looked_at = len(guards) - 1  # all but the code of the function
     unrolled = any(map(_loops, codes)) and not any(node.op == "py.function" for node in nodes)
     return not unrolled or looked_at > len(nodes)
+
+
+def _by_python(node: Node) -> bool:
+    """Whether a node is a `try`, or makes a function: what is not converted runs in one."""
+    return node.op in ("try", "py.function")
+
+
+def _wide(node: Node) -> bool:
+    """Whether a node may compute with whole arrays: it is one of NumPy's functions, or an operator."""
+    if node.op.startswith("np."):
+        return True
+    arrays = any(isinstance(x.type, ArrayType) and not x.type.scalar for x in (*node.inputs, *node.outputs))
+    return arrays and node.op in OPERATORS | IN_PLACE
 
 
 def has_arrays(graph: Graph) -> bool:

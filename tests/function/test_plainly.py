@@ -123,6 +123,29 @@ class TestWhich:
             assert g(account, n) == noted(account, n)
         assert executor(g) == ("python" if unavailable() else "native")
 
+    def test_arrays_that_are_only_taken_apart_under_try_are_pythons(self) -> None:
+        def first(x: Any) -> Any:
+            found = []
+            try:
+                found.append(x[0])
+                raise KeyError(1)
+            except KeyError as error:
+                found.append(str(error))
+            finally:
+                x[2] += 1
+            return found
+
+        def computed(x: Any) -> Any:
+            try:
+                return x * 2 + 1
+            except ValueError:
+                return None
+
+        f, g, x = ag.function(first), ag.function(computed), np.arange(3.0)
+        assert f(x.copy()) == first(x.copy())
+        assert np.array_equal(g(x), computed(x))
+        assert (executor(f), executor(g)) == ("python", "numpy")
+
     def test_what_was_done_while_tracing_is_not_done_again(self) -> None:
         def table(data: Any) -> Any:
             return [data[key] for key in ("a", "b", "c")]
