@@ -21,7 +21,7 @@ from runtime.computed import computed
 from runtime.config import available, settings
 from runtime.execute import traceback
 from runtime.execute.loader import bare, load
-from runtime.execute.native import abi, entry, handlers, llvm_load, sites, small_arrays
+from runtime.execute.native import abi, entry, handlers, llvm_load, opened, sites, small_arrays
 from runtime.execute.native.kinds import Unlowered
 from runtime.execute.native.llvm_load import Code
 from runtime.execute.native.lower import lower
@@ -228,6 +228,11 @@ class NativeLoops:
             raise Unlowered(reason)
         self.parts: list[NativeFunction] = []
         self.later: list[sites.Site] = []
+        self.entry: Callable[..., Any]
+        whole = self._on_fields(graph)
+        if whole is not None:
+            self._changed, self.certain, self.hopeful, self.entry = graph, True, True, whole
+            return
         changed = split(graph, self._compile, self._at_run_time)
         if changed is None:
             raise Unlowered("no part of it can be native")
@@ -235,7 +240,20 @@ class NativeLoops:
         self.certain = bool(self.parts)
         self.hopeful = any(sites.numeric(site.graph) for site in self.later)
         changes = background.here() or self.later
-        self.entry: Callable[..., Any] = self._call if changes else self._loaded
+        self.entry = self._call if changes else self._loaded
+
+    def _on_fields(self, graph: Graph) -> Callable[..., Any] | None:
+        """The whole graph as native code on what the objects among its parameters hold."""
+        inside = opened.whole(graph)
+        if inside is None:
+            return None
+        try:
+            part = NativeFunction(inside.graph, lambda: opened.given_up)
+        except Unlowered:
+            return None
+        self.parts.append(part)
+        plan = functools.cache(lambda: load(plan_source(graph)))
+        return inside.around(part.entry, plan, lambda *args: plan()(*args))
 
     @property
     def idle(self) -> bool:

@@ -12,6 +12,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from runtime.execute import traceback
 from runtime.execute.loader import bare, load
 from runtime.execute.native.lifted import Lifted, lifted
 from runtime.execute.python_source import plan_source
@@ -26,8 +27,10 @@ from runtime.types import OBJECT, ObjectType, TupleType, static_or_weak
 _NOTHING = object()
 _GIVEN_UP = object()
 MANY_KEYS = 64
-APPENDED = -1
+APPENDED: Any = -1 << 40  # no index of an item
+_FILE = "<autograph: a part on what objects hold>"
 _OF_USERS = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that a class statement made
+traceback.register_hidden(_FILE)
 Fields = tuple[tuple[int, Key], ...]  # of which input, which field
 Run = Callable[..., Any]
 
@@ -40,14 +43,6 @@ class Holder:
     cls: type[Any]
     count: int = 0
     keys: tuple[Key, ...] = ()
-
-    def fits(self, x: Any) -> bool:
-        """Whether a value holds fields in this way."""
-        if type(x) is not self.cls:
-            return False
-        if self.cls is list:
-            return self.count == APPENDED or len(x) == self.count
-        return not self.keys or (len(x) == len(self.keys) and tuple(x) == self.keys)
 
 
 def may_hold(cls: type) -> bool:
@@ -80,8 +75,8 @@ def given_up(*args: Any) -> Any:
 
 def opened(graph: Graph, holders: Mapping[int, Holder]) -> Opened | None:
     """The graph on the fields of the inputs that are holders (of these kinds), if it needs only them."""
-    whole = lifted(graph)
-    graph, count = whole.graph, len(graph.params)
+    outside = lifted(graph)
+    graph, count = outside.graph, len(graph.params)
     params = [p for k, p in enumerate(graph.params[:count]) if k not in holders]
     read: list[tuple[int, Key]] = []
     grown = [k for k, kind in holders.items() if kind.count == APPENDED]
@@ -108,8 +103,16 @@ def opened(graph: Graph, holders: Mapping[int, Holder]) -> Opened | None:
     last = Node("py.tuple", outputs, (result,), span=graph.nodes[-1].span if graph.nodes else None)
     begin = _new_lists(graph, grown)
     made = Graph(graph.name, (*params, *graph.params[count:]), (*begin, *graph.nodes, last), (result,))
+    made = drop_dead(made, OPS)
+    used = {x for node in made.nodes for x in node.inputs}
     rest = tuple(k for k in range(count) if k not in holders)
-    return Opened(drop_dead(made, OPS), tuple(holders.items()), rest, tuple(read), tuple(written), whole)
+    fields = made.params[len(rest) : len(made.params) - (len(graph.params) - count)]
+    needed = [field in used for field in fields]  # not those that are written whatever happens
+    made = dataclasses.replace(
+        made, params=tuple(p for p in made.params if p not in fields or needed[fields.index(p)])
+    )
+    read = [field for field, wanted in zip(read, needed, strict=True) if wanted]
+    return Opened(made, tuple(holders.items()), rest, tuple(read), tuple(written), outside)
 
 
 def packed(graph: Graph, holders: Mapping[int, Holder]) -> Opened | None:
@@ -117,8 +120,8 @@ def packed(graph: Graph, holders: Mapping[int, Holder]) -> Opened | None:
 
     Tracing goes through them and knows what they hold, so that nothing may be left of them; a graph that adds
     keys, or takes some away, ends with an error."""
-    whole = lifted(graph)
-    graph, count = whole.graph, len(graph.params)
+    outside = lifted(graph)
+    graph, count = outside.graph, len(graph.params)
     grown = [k for k, one in holders.items() if one.count == APPENDED]
     dicts = {k: one for k, one in holders.items() if one.cls is dict}
     if len(dicts) + len(grown) < len(holders):
@@ -142,7 +145,7 @@ def packed(graph: Graph, holders: Mapping[int, Holder]) -> Opened | None:
     made = Graph(graph.name, (*params, *graph.params[count:]), nodes, (result,))
     rest = tuple(k for k in range(count) if k not in holders)
     written = (*((k, APPENDED) for k in grown), *read)
-    return Opened(made, tuple(holders.items()), rest, read, written, whole)
+    return Opened(made, tuple(holders.items()), rest, read, written, outside)
 
 
 def _new_lists(graph: Graph, grown: Sequence[int]) -> Iterator[Node]:
@@ -191,6 +194,19 @@ def _as_before(x: Value, keys: tuple[Key, ...]) -> Iterator[Node]:
     yield Node("cond", (same,), regions=arms)
 
 
+def whole(graph: Graph) -> Opened | None:
+    """A graph on what the objects and dicts among its parameters hold, where tracing knows what that is."""
+    holders = {
+        k: Holder(p.type.cls)
+        for k, p in enumerate(graph.params)
+        if isinstance(p.type, ObjectType) and p.type.cls not in (None, list) and may_hold(p.type.cls)
+    }
+    inside = opened(graph, holders) if holders else None
+    if inside is None or any(isinstance(p.type, ObjectType) for p in inside.graph.params):
+        return None
+    return inside
+
+
 def _values(kind: Holder) -> Values:
     if kind.cls is list:
         return Values("getitem", OPS, length=kind.count)
@@ -212,57 +228,97 @@ class Opened:
     def around(self, part: Run, plan: Callable[[], Run], other: Run) -> Run:
         """What does the whole by a part that does the graph, by the plan where that is given up, and by
         something else where the inputs are held otherwise."""
-        rest, written, holders = self.rest, self.written, self.holders
-        at = {field: i for i, field in enumerate(self.read)}
-        begin = bare(load(plan_source(self.outside.begin), part=True)) if self.outside.begin.nodes else None
-
-        def run(*args: Any) -> Any:
-            for k, one in holders:
-                if not one.fits(args[k]):
-                    return other(*args)
-            held = self.values(args)
-            if held is None:
-                return plan()(*args)
-            try:
-                outside = () if begin is None else begin()
-            except Exception:  # a name means something else now: the plan says so, where it stands
-                return plan()(*args)
-            found = part(*[args[k] for k in rest], *held, *outside)
-            if found is _GIVEN_UP:
-                return plan()(*args)
-            for (k, name), x in zip(written, found[1:], strict=True):
-                if (k, name) not in at:
-                    args[k].extend(x)
-                elif _as_it_was(x, held[at[k, name]]):
-                    continue
-                elif type(args[k]) in (dict, list):
-                    args[k][name] = x
-                else:
-                    setattr(args[k], str(name), x)
-            return found[0]
-
+        space: dict[str, Any] = {"part": part, "plan": plan, "other": other, "values": self.values}
+        space |= {"given_up": _GIVEN_UP, "outside": self.outside.holders}
+        if self.outside.begin.nodes:
+            space["begin"] = bare(load(plan_source(self.outside.begin), part=True))
+        exec(compile(self.text(space), _FILE, "exec"), space)
+        run: Run = space["run"]
         return run
 
+    def text(self, space: dict[str, Any]) -> str:
+        """The function around the part, as text; what its names stand for is added to `space`."""
+        args = [f"a{k}" for k in range(len(self.rest) + len(self.holders))]
+        every, held = ", ".join(args), [f"f{i}" for i in range(len(self.read))]
+        leave = f"return plan()({every})"
+        lines = []
+        for k, one in self.holders:
+            space |= {f"C{k}": one.cls, f"M{k}": one.cls.__mro__, f"K{k}": one.keys}
+            lines.append(f"if {_misfit(k, one)}: return other({every})")
+        same = [f"a{i} is a{k}" for i, _ in self.holders for k, _ in self.holders if i < k]
+        same += [
+            f"id(a{k}) in outside" for k, one in self.holders if one.cls is dict and self.outside.holders
+        ]
+        if same:
+            lines.append(f"if {' or '.join(same)}: {leave}")
+        places = ", ".join(_place(self.held_by(k), k, name) for k, name in self.read)
+        reads = ["try:", f"    {_names(held)} = {places + ',' if held else '()'}"]
+        reads += ["except (AttributeError, KeyError):", f"    {leave}"]
+        said = [self.said(k, space) for k, one in self.holders if one.cls not in (dict, list)]
+        if any(said):
+            lines += [f"if {' or '.join(filter(None, said))}:", f"    held = values(({every},))"]
+            lines += [f"    if held is None: {leave}", f"    {_names(held)} = held"]
+            lines += ["else:", *(f"    {line}" for line in reads)]
+        else:
+            lines += reads
+        outer: list[str] = []
+        if "begin" in space:
+            outer = [f"o{i}" for i in range(len(self.graph.params) - len(self.rest) - len(held))]
+            lines += ["try:", f"    {_names(outer)} = begin()"]
+            lines += [f"except Exception: {leave}  # a name means something else: the plan says so"]
+        given = ", ".join([*(args[k] for k in self.rest), *held, *outer])
+        lines += [f"found = part({given})", f"if found is given_up: {leave}"]
+        for i, (k, name) in enumerate(self.written, 1):
+            store = f"{_place(self.held_by(k), k, name)} = found[{i}]"
+            if name is APPENDED:
+                store = f"a{k}.extend(found[{i}])"
+            elif (k, name) in self.read:
+                store = f"if found[{i}] is not {held[self.read.index((k, name))]}: {store}"
+            lines.append(store)
+        body = "\n    ".join([*lines, "return found[0]"])
+        return f"def run({every}):\n    {body}\n"
+
+    def held_by(self, k: int) -> type:
+        """The class of an input that is opened."""
+        return dict(self.holders)[k].cls
+
+    def said(self, k: int, space: dict[str, Any]) -> str:
+        """A condition: that a class has something of the name of a field of its objects."""
+        names = {str(name) for i, name in self.read if i == k}
+        if not names:
+            return ""
+        space[f"N{k}"] = frozenset(names)
+        classes = [c for c in self.held_by(k).__mro__ if c is not object]
+        space |= {f"C{k}_{i}": c for i, c in enumerate(classes)}
+        free = [f"C{k}_{i}.__dict__.keys().isdisjoint(N{k})" for i in range(len(classes))]
+        return f"C{k}.__mro__ is not M{k} or not ({' and '.join(free)})"
+
     def values(self, args: Sequence[Any]) -> list[Any] | None:
-        """What the fields hold; None where one holds nothing or is no plain field, or two objects are one."""
-        objects = {k: args[k] for k, _ in self.holders}
-        known = {id(x) for x in objects.values()}
-        if len(known) < len(objects) or known & self.outside.holders:
-            return None
+        """What the fields hold; None where one holds nothing or is no plain field."""
         found = []
         for k, name in self.read:
-            x = _field(objects[k], name, (k, name) in self.written)
+            x = _field(args[k], name, (k, name) in self.written)
             if x is _NOTHING:
                 return None
             found.append(x)
         return found
 
 
-def _as_it_was(x: Any, before: Any) -> bool:
-    """Whether a field holds what it did: numbers come back from native code as other objects."""
-    if x is before:
-        return True
-    return type(x) is type(before) and type(x) in (int, float) and x == before and str(x) == str(before)
+def _misfit(k: int, one: Holder) -> str:
+    """A condition: that an input does not hold fields in this way."""
+    if one.cls is list and one.count != APPENDED:
+        return f"type(a{k}) is not C{k} or len(a{k}) != {one.count}"
+    if one.keys:
+        return f"type(a{k}) is not C{k} or tuple(a{k}) != K{k}"
+    return f"type(a{k}) is not C{k}"
+
+
+def _place(cls: type, k: int, name: Key) -> str:
+    return f"a{k}[{name!r}]" if cls in (dict, list) else f"a{k}.{name}"
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(names) + ("," if names else "_")
 
 
 def _field(x: Any, name: Any, written: bool) -> Any:
