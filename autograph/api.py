@@ -8,7 +8,6 @@ by Python itself (an error under `strict=True`).
 from __future__ import annotations
 
 import functools
-import inspect
 import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 from autograph.convert import converted
 from autograph.explain import Explanation, explanation, explanation_of_conversion
 from autograph.operators.registry import mark_do_not_convert
+from autograph.origin import is_generated_file
 from runtime.api import InputSignature, make_function
 from runtime.errors import ConversionRefused, GeneratorError, SourceNotFound, TraceError
 from runtime.function.polymorphic import P, PolymorphicFunction, R, Tracer
@@ -167,16 +167,32 @@ def _function_in(f: Any, name: str) -> types.FunctionType:
     while runs_on_trace_values(inside):
         inside, _, _ = unwrapped(inside.f)
     if isinstance(inside, types.FunctionType):
+        if is_generated_file(inside.__code__.co_filename):
+            what, fix = (
+                f"{inside.__qualname__} is what ag.convert made of a function",
+                "give it the function itself",
+            )
+            raise SourceNotFound(what, why=f"ag.{name} converts it", fix=fix)
         return inside
-    name_of_kind = type(inside).__name__
-    article = "an" if name_of_kind[0] in "aeiou" else "a"
-    kind = "a class" if isinstance(inside, type) else f"{article} {name_of_kind}"
-    fix = "give it a method of the class" if isinstance(inside, type) else "give it a function that calls it"
-    if inspect.isroutine(inside) or isinstance(inside, type):
-        what = f"{getattr(inside, '__qualname__', inside)!s} has no Python source of a function"
+    raise _no_function(inside, name)
+
+
+def _no_function(inside: Any, name: str) -> SourceNotFound:
+    """What is wrong with an object that is no Python function."""
+    title = str(getattr(inside, "__qualname__", None) or getattr(inside, "__name__", None) or repr(inside))
+    what = f"{title} has no Python source of a function"
+    if not callable(inside):
+        kind = type(inside).__name__
+        what, kind = f"{inside!r} is not a function", f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+        fix = "give it a function"
+    elif isinstance(inside, type):
+        kind, fix = "a class", "give it a method of the class, or a function that makes instances"
+    elif hasattr(inside, "cache_info") and hasattr(inside, "__wrapped__"):
+        kind = "a cache, which calls its function for new arguments only"
+        fix = f"put the cache outside: functools.lru_cache above ag.{name}"
     else:
-        what = f"{inside!r} is not a function"
-    raise SourceNotFound(what, why=f"ag.{name} was given {kind}", fix=fix)
+        kind, fix = "a callable that is not written in Python", f"give it a function that calls {title}"
+    return SourceNotFound(what, why=f"ag.{name} was given {kind}", fix=fix)
 
 
 def source_tracer(python: Callable[..., Any]) -> Tracer:

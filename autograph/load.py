@@ -23,6 +23,7 @@ from autograph.trees import to_ast
 from autograph.unparse import unparse
 from runtime.dataclass import dataclass
 from runtime.errors import GraphError
+from runtime.syntax import parse
 
 # What a function carries besides its code, and what `functools.wraps` would not copy all of.
 _METADATA = ("__name__", "__qualname__", "__doc__", "__module__", "__type_params__")
@@ -63,7 +64,7 @@ def load(
     original = source.function.__code__
     located = to_ast(tree)
     text = unparse(located)
-    printed = ast.parse(text).body[0]
+    printed = parse(text).body[0]
     if not isinstance(printed, ast.FunctionDef):
         raise GraphError(f"{original.co_name} was converted to a {type(printed).__name__}, not a definition")
     free = tuple(dict.fromkeys((*original.co_freevars, ag)))

@@ -23,6 +23,7 @@ from runtime.computed import computed
 from runtime.dataclass import dataclass
 from runtime.errors import ConversionRefused, GeneratorError, SourceNotFound, Span
 from runtime.execute.user_lines import no_syntax_warnings
+from runtime.syntax import parse
 
 _FILES_KEPT = 32
 
@@ -149,7 +150,7 @@ def _parsed(filename: str, module: dict[str, object]) -> _File | None:
         return None
     try:
         with no_syntax_warnings():
-            tree = ast.parse(text)
+            tree = parse(text)
     except (SyntaxError, ValueError):
         return None
     functions: dict[tuple[str, int], list[tuple[FunctionNode, str]]] = {}

@@ -46,6 +46,9 @@ _PACKAGES = frozenset(
 )
 
 
+_Cache: Any = type(functools.lru_cache(len))
+
+
 def call(function: Any, *args: Any, **kwargs: Any) -> Any:
     """`function(*args, **kwargs)`; while tracing, decided by what is called and with what."""
     trace = active()
@@ -71,6 +74,8 @@ def on_tape(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
             args, function = (function.__self__, *args), function.__func__
         else:
             args, kwargs, function = (*function.args, *args), {**function.keywords, **kwargs}, function.func
+    while isinstance(function, _Cache) and followed.takes_boxes(args, kwargs):
+        function = function.__wrapped__  # what it keeps for an equal number depends on nothing
     inner = _python_code(function)
     if inner is not None:
         return on_tape(inner, (function, *args), kwargs)

@@ -56,6 +56,11 @@ def _product(values: Any, start: Any) -> Any:
     return start
 
 
+def takes_boxes(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a call is given anything that is followed."""
+    return any_box((args, kwargs))
+
+
 def intercept(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The call `function(*args, **kwargs)` where a level is open."""
     if _opens_variables(function) and any(isinstance(x, Variable) for x in args):

@@ -19,6 +19,7 @@ import numpy as np
 from runtime.dataclass import dataclass
 from runtime.errors import Span
 from runtime.ir.graph import Const
+from runtime.syntax import parse
 
 # Levels of precedence, loosest first, as in Python's grammar.
 (
@@ -180,7 +181,7 @@ def slots_in_order(pieces: Iterable[str | Slot]) -> tuple[int, ...]:
 def parse_template(source: str) -> Template:
     """The template of an op row's `source`; precedences are read off its own syntax tree."""
     text = re.sub(r"\{(\d+)\}", r"_slot\1_", source).replace("{{", "{").replace("}}", "}")
-    statement = ast.parse(text).body[0]
+    statement = parse(text).body[0]
     slots: list[tuple[int, int, Slot]] = []
     _find_slots(statement, ANY, False, slots)
     slots.sort(key=lambda found: found[0])

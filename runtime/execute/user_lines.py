@@ -21,6 +21,7 @@ import numpy as np
 from runtime.errors import Span
 from runtime.execute.expression import Number
 from runtime.execute.plan import PlanSource
+from runtime.syntax import parse
 
 # Line, first and last column, as instructions keep them; the last one tells places apart that share the rest.
 Position = tuple[int, int, int]
@@ -85,7 +86,7 @@ def compile_in_place(plan: PlanSource, file: str) -> tuple[types.CodeType, Mappi
 
 def parsed(plan: PlanSource) -> ast.Module:
     """The tree of the text, in which literals beside arrays are names of arrays: see `numbers`."""
-    tree = ast.parse(plan.text)
+    tree = parse(plan.text)
     return _Numbers(plan).visit(tree) if plan.numbers else tree
 
 
