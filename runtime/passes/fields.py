@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.opdef import OpDef
 from runtime.ir.walk import map_graphs
-from runtime.passes.rewrite import accepts, exchanged, put, users
+from runtime.passes.rewrite import accepts, exchanged, put, users, with_nodes
 from runtime.passes.unread import kept, makes
-from runtime.types import OBJECT, Type, join, static_or_weak
+from runtime.types import OBJECT, ObjectType, Type, join, static_or_weak
 
 _WRITES = {"py.getattr": "py.setattr", "getitem": "setitem"}
 _MAKERS = {"py.call": "py.getattr", "py.dict": "getitem", "py.list": "getitem"}
@@ -35,10 +35,27 @@ def fields_as_values(graph: Graph, table: Mapping[str, OpDef]) -> Graph:
 
 
 def _all_of(graph: Graph, table: Mapping[str, OpDef]) -> Graph:
+    graph = _without_views(graph)
     for maker in graph.nodes:
         if maker.op in _MAKERS and makes(maker) and _pays(graph, maker):
             graph = _Private(maker, table).whole(graph)
     return graph
+
+
+def _without_views(graph: Graph) -> Graph:
+    """The graph without views of dicts that nobody looks at: tracing knew what they show."""
+    gone: set[Node] = set()
+    for node in graph.nodes:
+        if node.op == "py.getattr" and node.inputs[0].type == ObjectType(dict):
+            name, method = node.inputs[1], node.outputs[0]
+            calls = [
+                n for n, k in users(graph, method) if k == 0 and n.op == "py.call" and len(n.inputs) == 1
+            ]
+            idle = len(calls) == len(users(graph, method)) and method not in graph.results
+            unseen = all(not users(graph, n.outputs[0]) and n.outputs[0] not in graph.results for n in calls)
+            if isinstance(name, Const) and name.value in ("keys", "values", "items") and idle and unseen:
+                gone.update((node, *calls))
+    return with_nodes(graph, [n for n in graph.nodes if n not in gone]) if gone else graph
 
 
 def _pays(graph: Graph, maker: Node) -> bool:

@@ -112,6 +112,17 @@ def new_key(n: int) -> Any:
     return d, list(d)
 
 
+def by_views(n: int) -> Any:
+    d = {"a": 1.0, "b": 2.0}
+    m = {k: v * 0 for k, v in d.items()}
+    for i in range(n):
+        for k in d.keys():
+            m[k] = 0.9 * m[k] + d[k]
+        for k, v in d.items():
+            d[k] = v - 0.1 * m[k] * i
+    return m, list(d.values())
+
+
 def missing_key(n: int) -> Any:
     d = {"a": 0}
     for i in range(n):
@@ -246,6 +257,7 @@ GONE = (
     shared,
     kind_changes,
     broken_off,
+    by_views,
     returned_from,
 )
 KEPT = (
