@@ -77,7 +77,7 @@ class Lazy:
 def on_demand(
     namespace: dict[str, Any], places: Mapping[str, str], **modules: str
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` for a package whose names are loaded when they are first used.
+    """`__getattr__` and `__dir__` (its `__all__`) for a package whose names are loaded when first used.
 
     places: by module, the names that are found there.  modules: names that stand for modules.
     """
@@ -93,4 +93,8 @@ def on_demand(
         namespace[name] = value
         return value
 
-    return get, lambda: sorted({*namespace, *found, *modules})
+    def public() -> list[str]:
+        special = {name for name in namespace if name.startswith("__") and name.endswith("__")}
+        return sorted({*namespace["__all__"], *special})
+
+    return get, public

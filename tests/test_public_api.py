@@ -49,6 +49,15 @@ def test_all_is_true() -> None:
         assert hasattr(ag, name)
 
 
+def test_dir_lists_what_is_public() -> None:
+    import runtime
+
+    for package in (ag, runtime):
+        named = {name for name in dir(package) if not name.startswith("__")}
+        assert named == set(package.__all__)
+    assert "__version__" in dir(ag)
+
+
 def printed(code: str) -> str:
     """What a fresh interpreter prints."""
     done = subprocess.run(
