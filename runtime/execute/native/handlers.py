@@ -38,7 +38,7 @@ PLACES: tuple[tuple[Any, str], ...] = (
     ),
     (looks, "np.flip np.flipud np.fliplr np.swapaxes np.moveaxis np.expand_dims np.squeeze"),
     (counts, "np.bincount"),
-    (moved, "np.roll np.pad"),
+    (moved, "np.roll np.pad np.tril np.triu np.diff"),
 )
 _WHERE = {name: module for module, names in PLACES for name in names.split()}
 _PRODUCTS = {
