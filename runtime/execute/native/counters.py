@@ -1,8 +1,10 @@
-"""A `while` whose test compares a number that grows by the same amount in each trip: its trips are counted.
+"""A `while` of which it is known how many trips it makes: its trips need not be counted to the next pause.
 
-In: such a loop.  Out: a `for`, where it counts by one; else the loop in stretches, which pause between them
-and not in their trips.  What always holds: no number that the loop counts to leaves 64 bits unseen; between
-two pauses there are at most as many trips as between those of other loops.
+In: loops whose test compares a number that grows by the same amount in each trip.  Out: a `for`, where it
+counts by one; else the loop in stretches, which pause between them and not in their trips.  And which loops
+end after few trips, since they go through the bits or digits of a number.  What always holds: no number that
+the loop counts to leaves 64 bits unseen; between two pauses there are at most as many trips as between those
+of other loops.
 """
 
 from __future__ import annotations
@@ -117,6 +119,47 @@ def _whole(x: Operand) -> bool:
 
 def _without(items: tuple[T, ...], k: int) -> tuple[T, ...]:
     return (*items[:k], *items[k + 1 :])
+
+
+def brief(node: Node, carry: Sequence[Val]) -> bool:
+    """Whether a `while` makes at most a few trips for each bit of a number: it goes on as long as the number
+    is above zero, and each trip halves it, takes one of its bits, or makes it the rest of a division."""
+    test, body = node.regions
+    if len(test.results) != 1 or body.diverges:
+        return False
+    asked, x = (test.nodes[0] if len(test.nodes) == 1 else None), test.results[0]
+    if asked is not None:
+        if asked.op not in ("gt", "ne") or asked.outputs != test.results or not _zero(asked.inputs[1]):
+            return False
+        x = asked.inputs[0]
+    if x not in test.params[: node.attr("carries")] or not _whole(x) or len(test.nodes) > 1:
+        return False
+    k = test.params.index(x)
+    known = carry[k]
+    above = isinstance(known, Num) and known.members == (PYTHON_INT,) and span_of(known)[0] >= 0
+    made = {n.outputs[0]: n for n in body.nodes if len(n.outputs) == 1 and not n.regions}
+    step, now = made.get(body.results[k]), body.params[k]  # type: ignore[arg-type]
+    if step is None or step.keywords or len(step.inputs) != 2:
+        return False
+    first, second = step.inputs
+    if step.op == "mod":  # Euclid's: two trips halve it
+        old = body.params.index(first) if first in body.params[: node.attr("carries")] else k
+        return second is now and old != k and body.results[old] is now
+    if first is not now or not (above or (asked is not None and asked.op == "gt")):
+        return False
+    by = second.value if isinstance(second, Const) and type(second.value) is int else 0
+    if step.op == "and_":
+        less = made.get(second)  # type: ignore[arg-type]
+        return less is not None and less.op == "sub" and less.inputs[0] is now and _one(less.inputs[1])
+    return (step.op == "rshift" and by >= 1) or (step.op == "floordiv" and by >= 2)
+
+
+def _zero(x: Operand) -> bool:
+    return isinstance(x, Const) and type(x.value) is int and x.value == 0
+
+
+def _one(x: Operand) -> bool:
+    return isinstance(x, Const) and type(x.value) is int and x.value == 1
 
 
 def counted(low: Lowering, node: Node, args: Sequence[Val]) -> list[Val] | None:

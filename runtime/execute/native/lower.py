@@ -348,7 +348,8 @@ class _Lowering:
             after = self.region(body, narrowing.narrowed(e, more, True, [*carry, *args[count:]]))
             if after is None:
                 return None
-            self.rest(*pauses.spent(e, pauses.spacing(node)))
+            if not counters.brief(node, carry):
+                self.rest(*pauses.spent(e, pauses.spacing(node)))
             return after
 
         return self.loop(node, args[:count], trip)

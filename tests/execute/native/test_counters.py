@@ -205,3 +205,60 @@ def test_the_trips_of_such_a_loop_are_not_counted() -> None:
     with settings.override(executor="native", compile="now"):
         concrete = ag.function(sieve).get_concrete_function(100)
     assert "\nstretch" in concrete.native_ir
+
+
+def of_bits(n, m):  # type: ignore[no-untyped-def]
+    x, found = n * n + 3, 0
+    while x:
+        x &= x - 1
+        found += 1
+    while m > 0:
+        found += m & 3
+        m >>= 2
+    while n > 0:
+        found = (found * 3 + n % 10) % 1000
+        n //= 10
+    return found, x, m, n
+
+
+def divisor(n, m):  # type: ignore[no-untyped-def]
+    while m != 0:
+        n, m = m, n % m
+    return n, m
+
+
+def halved(n, m):  # type: ignore[no-untyped-def]
+    """Below zero a shift never gets to 0, so that the trips are counted."""
+    found = 0
+    while n != 0 and found < 100:
+        n >>= 1
+        found += 1
+    k = 0
+    while m:
+        m = m // 2 if m > 0 else 0
+        k += 1
+    return n, found, m, k
+
+
+@pytest.mark.parametrize("program", [of_bits, divisor, halved], ids=lambda f: f.__name__)
+def test_loops_of_few_trips(program: Any) -> None:
+    numbers = (0, 1, 2, 7, 10, 96, 1000, 2**31 - 1, 2**62 + 5, MOST, -1, -6, -(2**40), -MOST - 1)
+    r = np.random.default_rng(1)
+    pairs = [(int(r.choice(numbers)), int(r.choice(numbers))) for _ in range(40)]
+    both(program, [(12, 18), (0, 0), (5, 0), (0, 5), (-4, 6), (4, -6), (-4, -6), *pairs], lowered=False)
+
+
+def shifted(n, x):  # type: ignore[no-untyped-def]
+    k = 0
+    while x != 0:
+        x >>= 1
+        k += n
+    return k
+
+
+def test_a_shift_that_never_ends_can_be_interrupted() -> None:
+    with settings.override(executor="native", compile="now"):
+        converted = ag.function(shifted)
+        assert converted(0, 100) == 0
+        with pytest.raises(TooLong), time_limit(0.5):
+            converted(0, -1)
