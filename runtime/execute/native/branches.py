@@ -115,6 +115,7 @@ def _picked(low: Lowering, node: Node, choice: str, args: list[list[Val]]) -> li
     if found is None or len(e.blocks) != mark.blocks or len(written) > MAX_PICKED or any(map(_dear, written)):
         e.rollback(mark)
         return None
+    e.picks.add(choice)
     return found
 
 

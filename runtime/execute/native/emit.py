@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from runtime.dataclass import dataclass
-from runtime.execute.native.comparisons import quieten
+from runtime.execute.native.choices import finish
 from runtime.execute.native.gang import Gang
 from runtime.execute.native.kinds import Unlowered
 from runtime.pattern import pattern
@@ -111,9 +111,9 @@ class Emitter:
     pending: whether a check has failed that need not be acted on at once.  at_once: whether all are, which
     is quicker where the processor does one thing after the other.  says: what conditions stand for (see
     `narrowing`).  ands: conditions that are several at once.
-    harmless: conditions of checks after which wrong numbers do no harm.  strides: of arrays in C order.
+    harmless: conditions of checks after which wrong numbers do no harm; picks: of choices between numbers.
+    strides: of arrays in C order.  version: changes when memory does.
     exact, most: of integers, another one and what to add for the same, and for no less.
-    version: changes when memory does.
     gang: the lanes that all that is written goes through, where it is written for many numbers at a time;
     `when` and `pending` are then of each lane.
     """
@@ -134,7 +134,7 @@ class Emitter:
         self.pending = FALSE
         self.at_once = False
         self.says: dict[str, tuple[Any, ...]] = {}
-        self.harmless: set[str] = set()
+        self.harmless, self.picks = set[str](), set[str]()
         self.strides: set[str] = set()
         self.ands: dict[str, dict[str, None]] = {}
         self.exact: dict[str, tuple[str, int]] = {}
@@ -573,7 +573,7 @@ class Emitter:
         reached = _reached([opened, *self.blocks[1:]])
         for block in reached:
             block.lines = needed(block.lines)
-        quieten(self, reached)
+        finish(self, reached)
         return "\n".join(b.text() for b in reached)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from runtime import threads
 from runtime.execute.native import pool, pool_ir
-from runtime.execute.native.comparisons import quieten
+from runtime.execute.native.choices import finish
 from runtime.execute.native.emit import FALSE, TRUE, Block, Emitter
 from runtime.execute.native.state import State
 from runtime.pattern import pattern
@@ -199,7 +199,7 @@ def _part(state: State, body: Body, long: bool) -> tuple[str, list[tuple[str, st
         e.start(Block("leave"))
         e.end(f"ret i32 {e.effect('load i32, ptr %left')}")
         blocks, prologue = e.blocks, e.prologue
-        quieten(e, blocks)
+        finish(e, blocks)
     lines = [*prologue, *(x for b in blocks for p in b.phis for x in p.text().splitlines())]
     lines += [x for b in blocks for x in b.lines]
     if any(map(_PYTHON.search, lines)):
