@@ -8,7 +8,7 @@ Tracing leaves them behind where it answers all reads itself.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
@@ -94,14 +94,14 @@ def makes(node: Node) -> bool:
         return node.op == "py.list" or all(isinstance(key, Const) for key in node.inputs[::2])
     if node.op == "getitem":
         key = node.inputs[1]
-        return _is_list(node.inputs[0]) and isinstance(key, Const) and isinstance(key.value, slice)
+        return _is_list(node.inputs[0]) and isinstance(key, Const) and _cut(key.value)
     if node.op != "py.call" or node.keywords or not isinstance(node.inputs[0], Const):
         return False
     target: Any = node.inputs[0].value
     if target is object.__new__:
         cls = node.inputs[1]
         return isinstance(cls, Const) and isinstance(cls.value, type) and ordinary(cls.value)
-    return any(target is cls for cls in _ITERATORS) and all(map(_sequence, node.inputs[1:]))
+    return any(target is cls for cls in _ITERATORS) and _goes_through(target, node.inputs[1:])
 
 
 def makes_instance(node: Node) -> bool:
@@ -110,13 +110,29 @@ def makes_instance(node: Node) -> bool:
     return isinstance(target, Const) and target.value is instance
 
 
+def _cut(key: Any) -> bool:
+    """Whether it is a slice that no list refuses."""
+    parts = (key.start, key.stop, key.step) if isinstance(key, slice) else (0.5,)
+    return all(part is None or type(part) is int for part in parts) and parts[-1] != 0
+
+
 def _is_list(x: Operand) -> bool:
     return isinstance(x.type, ObjectType) and x.type.cls is list
 
 
+def _goes_through(target: Any, given: Sequence[Operand]) -> bool:
+    """Whether these arguments are what the iterator goes through, and it can't refuse them."""
+    if target is reversed:
+        only = given[0].type if len(given) == 1 else None
+        return only is not None and _sequence(given[0]) and getattr(only, "cls", None) not in _ITERATORS
+    if target is enumerate and len(given) == 2 and type(getattr(given[1], "value", None)) is int:
+        given = given[:1]
+    return all(map(_sequence, given)) and (target is zip or len(given) == 1)
+
+
 def _sequence(x: Operand) -> bool:
     if isinstance(x, Const):
-        return isinstance(x.value, (tuple, range, str, bytes, int))
+        return isinstance(x.value, (tuple, range, str, bytes))
     return isinstance(x.type, ObjectType) and x.type.cls in _TAME
 
 

@@ -327,3 +327,34 @@ def test_what_may_be_the_array_itself_is_not_taken_for_a_new_one(f: Any, executo
         with settings.override(executor=executor):
             found, wanted = ag.function(f)(np.arange(5).astype(dtype)), f(np.arange(5).astype(dtype))
         assert all(map(np.array_equal, found, wanted)), dtype
+
+
+def not_gone_through(n: Any) -> Any:
+    try:
+        enumerate(n)
+        return "none"
+    except TypeError as error:
+        return str(error)
+
+
+def not_reversed(n: Any) -> Any:
+    try:
+        reversed(enumerate((n, n)))
+        return "none"
+    except TypeError as error:
+        return str(error)
+
+
+def not_cut(n: Any) -> Any:
+    held = [n, 2]
+    try:
+        held[:: n - n]
+        held["a":]
+    except (TypeError, ValueError) as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("f", [not_gone_through, not_reversed, not_cut])
+def test_what_nobody_reads_is_still_refused(f: Any) -> None:
+    with settings.override(executor="numpy"):
+        assert ag.function(f)(3) == f(3) != "none"
