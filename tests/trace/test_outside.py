@@ -493,6 +493,7 @@ EXCHANGES = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:Setting the .* on a NumPy array has been deprecated:DeprecationWarning")
 @pytest.mark.parametrize("function", EXCHANGES)
 def test_what_a_trace_goes_by_is_exchanged(function: Any) -> None:
     with ag.settings.override(executor="numpy"):
