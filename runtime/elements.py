@@ -122,12 +122,17 @@ def columns(rows: list[Row], dtypes: Sequence[Any] = ()) -> Row:
     return tuple(column(list(c), t) for c, t in zip(zip(*rows, strict=True), wanted, strict=True))
 
 
+def is_number(cls: type) -> bool:
+    """Whether values of the class are numbers, Python's or NumPy's."""
+    return cls in WEAK_CLASSES.values() or issubclass(cls, np.number | np.bool_)
+
+
 def column(values: list[Any], dtype: Any = None) -> Any:
     """Results as one array: numbers and texts as `np.array` has them, arrays stacked."""
     if dtype is not None:
         return np.array(values, dtype=dtype)
     classes = list(dict.fromkeys(map(type, values)))
-    if all(cls in WEAK_CLASSES.values() or issubclass(cls, np.number | np.bool_) for cls in classes):
+    if all(map(is_number, classes)):
         return np.array(values, dtype=common(classes))
     return np.array(values) if classes in ([str], [bytes]) else stacked(values)
 

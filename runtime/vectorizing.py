@@ -22,10 +22,12 @@ from runtime.elements import (
     Row,
     bits_of,
     broadcast,
+    column,
     columns,
     common,
     element_type,
     elements,
+    is_number,
     kind_of,
     native,
     settled,
@@ -273,6 +275,9 @@ def _other_structure(now: tree.Structure, before: tree.Structure) -> ValueError:
 
 def gathered(results: list[Any], dtypes: tuple[Any, ...], count: int, shape: tuple[int, ...]) -> Any:
     """The arrays of results in a list."""
+    if results and all(map(is_number, set(map(type, results)))):
+        _check(dtypes, 1)
+        return shaped(column(results, *dtypes), shape)
     rows = _Rows(dtypes)
     for y in results:
         rows.add(y)
