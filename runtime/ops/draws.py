@@ -144,6 +144,29 @@ def _nothing(given: Mapping[str, Type]) -> Type | None:
     return _NONE
 
 
+def _python_int(given: Mapping[str, Type]) -> Type | None:
+    """A Python int, of Python ints."""
+    return WEAK_INT if given and all(static_or_weak(t) == WEAK_INT for t in given.values()) else None
+
+
+def _python_float(given: Mapping[str, Type]) -> Type | None:
+    """A Python float, which arithmetic of Python numbers with one gives."""
+    numbers = (WEAK_INT, WEAK_FLOAT)
+    return WEAK_FLOAT if all(static_or_weak(t) in numbers for t in given.values()) else None
+
+
+_PYTHON_FLOATS: dict[str, tuple[str, ...]] = {
+    "uniform": ("a", "b"),
+    "gauss": ("mu", "sigma"),
+    "normalvariate": ("mu", "sigma"),
+    "lognormvariate": ("mu", "sigma"),
+    "expovariate": ("lambd",),
+    "vonmisesvariate": ("mu", "kappa"),
+    "gammavariate": ("alpha", "beta"),
+    "betavariate": ("alpha", "beta"),
+    "paretovariate": ("alpha",),
+    "weibullvariate": ("alpha", "beta"),
+}
 _BOTH: dict[str, Draw] = {
     **_draws(WEAK_FLOAT, FLOAT, _FLOATS),
     **_draws(WEAK_INT, INT, _INTS),
@@ -171,7 +194,14 @@ STATE: dict[str, Draw] = {
     "randint": Draw(("low", "high", "size", "dtype"), result=_integers(int)),
     "choice": Draw(("a", "size", "replace", "p"), result=_chosen),
 }
-PYTHON: dict[str, Draw] = {"random": Draw(())}  # the methods of the class that are C code
+PYTHON: dict[str, Draw] = {
+    "random": Draw(()),
+    "getrandbits": Draw(("k",), result=_python_int),
+    "randint": Draw(("a", "b"), result=_python_int),
+    "randrange": Draw(("start", "stop", "step"), result=_python_int),
+    "shuffle": Draw(("x",), result=_nothing),
+    **{name: Draw(takes, result=_python_float) for name, takes in _PYTHON_FLOATS.items()},
+}
 # By module and name: who never loaded these modules, which load half a dozen libraries, has no such stream.
 STREAMS: tuple[tuple[str, str, dict[str, Draw]], ...] = (
     ("numpy.random", "Generator", GENERATOR),

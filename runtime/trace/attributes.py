@@ -20,6 +20,7 @@ import numpy as np
 from runtime.boxes import Cell
 from runtime.errors import Untraceable
 from runtime.ir.graph import Const
+from runtime.ops.draws import methods_of
 from runtime.trace import outside, variables
 from runtime.trace.core import Trace
 from runtime.trace.doubts import benign_class, doubt
@@ -256,6 +257,11 @@ def _named_thing_attr(trace: Trace, x: Traced, name: str) -> Any:
     held = example.__dict__.get(name, _MISSING)
     if held is _MISSING and not isinstance(example, types.ModuleType):
         held = getattr(example, name, _MISSING)
+    if isinstance(held, types.MethodType) and methods_of(type(held.__self__)) is not None:
+        place = None if x._facts.path is None else x._facts.path / ("attr", name)
+        if place is not None and trace.heap.trust != UNKNOWN and not outside.changes(trace, place):
+            trace.guard(place, StaticType(held), place.text)
+            return trace.constant(held)
     if held is _MISSING or isinstance(held, types.MethodType):
         return _load(trace, x, name, OBJECT)
     return outside.read(trace, x, "attr", name, held)

@@ -96,6 +96,14 @@ CASES = [
     *[(cls, "shuffle", (np.arange(4),), {}) for cls in (GEN, OLD)],
     (OLD, "rand", (), {}), (OLD, "rand", (2,), {}), (OLD, "rand", (2, np.int64(3)), {}),
     (OLD, "randn", (), {}), (OLD, "randn", (2, 0), {}),
+    *[(random.Random, name, args, {}) for name in ("uniform", "gauss", "normalvariate", "lognormvariate",
+      "gammavariate", "betavariate", "weibullvariate", "vonmisesvariate")
+      for args in ((1, 2), (0.5, 2.5), (True, 1.5), (np.float64(1.0), 2.0), (np.float32(1.0), 2))],
+    *[(random.Random, name, (x,), {}) for name in ("expovariate", "paretovariate")
+      for x in (2, 0.5, np.float64(2.0))],
+    (random.Random, "randint", (1, 6), {}), (random.Random, "randint", (np.int64(1), 6), {}),
+    (random.Random, "randrange", (7,), {}), (random.Random, "randrange", (1, 9, 2), {}),
+    (random.Random, "getrandbits", (9,), {}), (random.Random, "shuffle", ([1, 2],), {}),
     (GEN, "random", (), {"out": np.empty(3)}), (GEN, "standard_normal", (), {"out": np.empty(3)}),
 ]  # fmt: skip
 

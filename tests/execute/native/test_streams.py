@@ -186,6 +186,8 @@ def globally(n):
         x += np.random.random() - np.random.normal()
         if random.random() < 0.5:
             k += np.random.randint(5)
+        x += random.uniform(-1, 2) * random.gauss(0.0, 2) - random.expovariate(1.5)
+        k += random.randint(1, 6) - random.randrange(3)
     return x, k
 
 
@@ -272,6 +274,47 @@ def test_the_streams_of_the_modules():
         np.random.seed(seed)
         random.seed(seed)
         same(want, (g(N), np.random.random(), random.random()))
+    if ag.settings.executor != "numpy":
+        assert g.get_concrete_function(N).executor == "native", g.get_concrete_function(N).not_native
+
+
+def refused(n):
+    k = 0
+    for i in range(n):
+        k += random.randint(0, n // 2 - i)
+    return k
+
+
+def uniform(n):
+    x = 0.0
+    for _ in range(n):
+        x += random.uniform(-1.0, 2.0)
+    return x
+
+
+def test_methods_of_the_modules_that_are_exchanged(monkeypatch):
+    g = ag.function(uniform)
+    own = random.uniform
+    for new in (own, lambda a, b: b, own, lambda a, b: 3, own):
+        monkeypatch.setattr(random, "uniform", new)
+        for _ in range(2):
+            random.seed(4)
+            want = uniform(N)
+            random.seed(4)
+            same(want, g(N))
+
+
+def test_errors_of_the_modules_streams():
+    g = ag.function(refused)
+    for n in (N, N, 2, N):
+        outcomes = []
+        for f in (refused, g):
+            random.seed(3)
+            try:
+                outcomes.append((f(n), random.random()))
+            except ValueError as error:
+                outcomes.append((str(error), random.random()))
+        same(*outcomes)
 
 
 def endless(rng, out, n):
@@ -283,7 +326,8 @@ def endless(rng, out, n):
 
 def test_an_interrupt_leaves_what_was_done():
     g, out, rng = ag.function(endless), np.zeros(8), make(np.random.Generator)
-    g(rng, out, 50)
+    for n in (50, 60, 70):  # it is traced and compiled for any number of trips
+        g(rng, out, n)
     out[:] = 0.0
 
     def stop(*_):
