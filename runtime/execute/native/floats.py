@@ -38,6 +38,9 @@ def to_float(e: Emitter, x: Num, kind: Scalar) -> Num:
         return one(kind, e.keep("float", e.op(f"fptrunc double {e.opaque('double', x.text)} to float")))
     if kind.bits == 32:
         within(e, x, extended(e, x), EXACT_SINGLE)
+    held = e.doubles.get(x.text)
+    if held is not None:  # of a number of two kinds: it is held as a float anyway
+        return one(kind, held if kind.bits == 64 else e.op(f"fptrunc double {held} to float"))
     how = "sitofp" if x.scalar.kind == "i" else "uitofp"
     return one(kind, e.opaque(kind.llvm, e.op(f"{how} {x.llvm} {x.text} to {kind.llvm}")))
 

@@ -392,6 +392,7 @@ def view(e: Emitter, x: Num, scalar: Scalar) -> Num:
         return one(scalar, e.op(f"fptrunc double {x.text} to float"))
     if held == "double":
         whole = e.call("i64", "llvm.fptosi.sat.i64.f64", ("double", x.text))
+        e.doubles[whole] = x.text
         return one(scalar, whole if wanted == "i64" else e.op(f"trunc i64 {whole} to {wanted}"))
     return one(scalar, e.op(f"trunc {held} {x.text} to {wanted}"))
 
@@ -448,7 +449,7 @@ def within(e: Emitter, x: Num, whole: str, limit: int) -> None:
     """Leave to the plan unless the 64-bit integer is of at most this size."""
     if x.const is not None and abs(int(x.const)) <= limit:
         return
-    if x.scalar.bits < limit.bit_length():
+    if x.scalar.bits < limit.bit_length() or (limit == EXACT and x.text in e.doubles):
         return
     low, high = span_of(x)
     if -limit <= low and high <= limit:

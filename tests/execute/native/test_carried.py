@@ -278,3 +278,49 @@ def test_numbers_that_grow_beyond_64_bits_on_the_way(program: Any) -> None:
     if program is not collatz:
         calls += [(0,), (-5,), (-(2**31) - 2,), (-most - 1,), (2**32 + 3,)]
     both(program, calls, lowered=False)
+
+
+def summed(x, first):  # type: ignore[no-untyped-def]
+    total = first
+    for i in range(len(x)):
+        total += x[i]
+    return total
+
+
+def summed_if(x, first):  # type: ignore[no-untyped-def]
+    total, largest, seen = first, first, 0
+    for i in range(len(x)):
+        if x[i] > 1:
+            total = x[i] - total
+        if x[i] > largest:
+            largest = x[i]
+        if total < 3:
+            seen += 1
+        if total == seen:
+            total = seen
+    return total, largest, seen, total * 2 + largest
+
+
+def reset(x, first):  # type: ignore[no-untyped-def]
+    run, best = 0, first
+    for i in range(len(x)):
+        run = run + x[i]
+        if run < 0:
+            run = 0
+        if run > best:
+            best = run
+    return run, best
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "i8"])
+@pytest.mark.parametrize("program", [summed, summed_if, reset], ids=lambda f: f.__name__)
+def test_integers_that_become_floats_on_the_way(program: Any, dtype: str) -> None:
+    r, calls = np.random.default_rng(8), list[Any]()
+    for first in (0, 1, -3, 2**24 + 1, 10**9 + 7, 2**53, -(2**53) - 1, 2**60 + 1):
+        for n in (9, 0, 1, 30):
+            calls.append(((r.integers(-9, 9, n) / (1 if dtype[0] == "i" else 4)).astype(dtype), first))
+    if dtype[0] == "f":
+        for odd in (-0.0, np.inf, -np.inf, np.nan, 1e30):
+            calls.append((np.array([odd, -0.0, 2, odd]).astype(dtype), 0))
+    for errors in ("warn", "ignore"):
+        both(program, calls, lowered=False, all=errors)
