@@ -31,7 +31,16 @@ from runtime.ir.calls import all_nodes
 from runtime.ir.graph import Graph, Node, Value
 from runtime.mistakes import survived
 from runtime.passes.pipeline import LARGE
-from runtime.types import ArrayType, NumberType, ObjectType, TupleType, Type, WeakType
+from runtime.types import (
+    OBJECT,
+    ArrayType,
+    MaybeUnbound,
+    NumberType,
+    ObjectType,
+    TupleType,
+    Type,
+    WeakType,
+)
 
 traceback.register_hidden(__file__)  # between a plan and the code that handed the call to it
 PATIENCE = 8  # so many calls may be given up before it is asked whether native code is worth it
@@ -331,8 +340,18 @@ def _makes_wide_arrays(graph: Graph) -> bool:
         for n in all_nodes(graph)
         if n.op != "py.getattr" and (n.op != "getitem" or _picks(n.inputs[1].type))
     ]
-    types = [v.type for node in made for v in node.outputs if isinstance(v.type, ArrayType)]
-    return any(t.shape is None or len(t.shape) > 1 for t in types)
+    return any(_may_be_wide(v.type) for node in made for v in node.outputs)
+
+
+def _may_be_wide(t: Type) -> bool:
+    """Whether a value of the type may be, or hold, an array of several axes."""
+    if isinstance(t, MaybeUnbound):
+        return _may_be_wide(t.type)
+    if isinstance(t, TupleType):
+        return any(map(_may_be_wide, t.items))
+    if isinstance(t, ArrayType):
+        return t.shape is None or len(t.shape) > 1
+    return t == OBJECT
 
 
 def _picks(key: Type) -> bool:

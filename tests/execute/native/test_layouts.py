@@ -78,3 +78,13 @@ def test_layouts(function: Callable[..., Any], args: tuple[Any, ...]) -> None:
         for one, other in zip(*both, strict=True):
             assert np.asarray(one).tobytes() == np.asarray(other).tobytes()
             assert np.asarray(one).strides == np.asarray(other).strides
+
+
+def test_what_has_no_known_type_is_laid_out_likewise() -> None:
+    def bounded(x: Any) -> Any:
+        return np.clip(x, [0.2, 0.4, 0.6], 0.9)
+
+    for x in (np.asfortranarray(R.random((50, 3))), R.random((50, 3)), R.random((3, 50)).T):
+        with settings.override(executor="native", compile="now"):
+            found, wanted = ag.function(bounded)(x), bounded(x)
+        assert (found.strides, found.tobytes()) == (wanted.strides, wanted.tobytes())
