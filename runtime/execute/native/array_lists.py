@@ -19,13 +19,21 @@ from runtime.execute.native.kinds import Scalar, Unlowered
 from runtime.execute.native.ownership import slot
 from runtime.execute.native.shares import Serial
 from runtime.execute.native.state import Held, State, WrongGuess
-from runtime.execute.native.values import UNKNOWN, Arr, ArrayList, Listing, Shared, Val
+from runtime.execute.native.values import UNKNOWN, Arr, ArrayList, Listing, Nested, Shared, Val
 
 COUNT_AT, ITEMS_AT = HEAD, HEAD + 8  # in a Python list
 
 
 def made(state: State, maker: Hashable, items: Sequence[Val]) -> ArrayList:
     """A new list with these items."""
+    found = ArrayList(new_list(state), frozenset((maker,)), state.depth, state.owned)
+    for x in items:
+        append(state, found, x)
+    return found
+
+
+def new_list(state: State) -> str:
+    """A new Python list."""
     e = state.e
     if e.part is not None:
         raise Serial
@@ -34,10 +42,7 @@ def made(state: State, maker: Hashable, items: Sequence[Val]) -> ArrayList:
     new = e.effect("call ptr @PyList_New(i64 0)")
     _keep(state, place, new)
     e.bail_if(e.effect(f"icmp eq ptr {new}, null"))
-    found = ArrayList(new, frozenset((maker,)), state.depth, state.owned)
-    for x in items:
-        append(state, found, x)
-    return found
+    return new
 
 
 def _slot(state: State) -> str:
@@ -55,7 +60,7 @@ def _keep(state: State, place: str, new: str) -> None:
         e.line(f"call void @Py_DecRef(ptr {old})")
 
 
-def shared(state: State, maker: Hashable, kind: Scalar) -> Shared:
+def shared(state: State, maker: Hashable, kind: Scalar, guessed: bool = False) -> Shared:
     """A new list of numbers that can be handed on: the one that the last trip made, if nobody has it."""
     e = state.e
     if e.part is not None:
@@ -79,7 +84,7 @@ def shared(state: State, maker: Hashable, kind: Scalar) -> Shared:
         made = e.effect("call ptr @PyList_New(i64 2)")
         _keep(state, place, made)
         e.bail_if(e.effect(f"icmp eq ptr {made}, null"))
-        array = new_array(state, ["3"], np.dtype(np.int64), True)
+        array = new_array(state, ["4"], np.dtype(np.int64), True)
         e.effect(f"call i32 @PyList_SetItem(ptr {made}, i64 0, ptr {array})")
         e.line("call void @Py_IncRef(ptr @autograph_True)")
         e.effect(f"call i32 @PyList_SetItem(ptr {made}, i64 1, ptr @autograph_True)")
@@ -87,13 +92,16 @@ def shared(state: State, maker: Hashable, kind: Scalar) -> Shared:
         phi.ways.append((made, e.here.label))
         e.jump(out)
     e.start(out)
-    found = Shared(phi.name, kind, frozenset((maker,)), state.depth, state.owned)
+    found = Shared(phi.name, kind, frozenset((maker,)), state.depth, state.owned, guessed)
     e.line(f"store i64 0, ptr {cells(e, found).length}")
     return found
 
 
 def cells(e: Emitter, x: Shared) -> Listing:
-    """A list of numbers that is handed on, as it can be worked on until something else happens."""
+    """A list of numbers that is handed on, as it can be worked on until something else happens.
+
+    After its cells is one for the list that is made of it in the end.
+    """
     items = _field(e, x.handle, ITEMS_AT, "ptr")
     array = e.effect(f"load ptr, ptr {items}")
     first = _field(e, array, DATA_AT, "ptr")
@@ -161,20 +169,44 @@ def _held(state: State, x: ArrayList, value: Val) -> Arr:
 
 def append(state: State, x: ArrayList, value: Val) -> None:
     """Put an array at the end."""
-    e, array = state.e, _held(state, x, value)
-    e.declare("declare i32 @PyList_Append(ptr, ptr)")
-    failed = e.effect(f"call i32 @PyList_Append(ptr {x.handle}, ptr {array.handle})")
-    e.bail_if(e.effect(f"icmp ne i32 {failed}, 0"))
+    array = _held(state, x, value)
+    assert array.handle is not None
+    put(state, x, array.handle)
 
 
 def set_item(state: State, x: ArrayList, at: str, value: Val) -> None:
     """Put an array in the place of another one."""
-    e, array = state.e, _held(state, x, value)
-    e.line(f"call void @Py_IncRef(ptr {array.handle})")
-    e.effect(f"call i32 @PyList_SetItem(ptr {x.handle}, i64 {at}, ptr {array.handle})")
+    array = _held(state, x, value)
+    assert array.handle is not None
+    put(state, x, array.handle, at)
 
 
-def length(e: Emitter, x: ArrayList) -> str:
+def put(state: State, x: ArrayList | Nested, handle: str, at: str | None = None) -> None:
+    """Put an object at the end, or in the place of another one."""
+    e = state.e
+    if at is None:
+        e.declare("declare i32 @PyList_Append(ptr, ptr)")
+        failed = e.effect(f"call i32 @PyList_Append(ptr {x.handle}, ptr {handle})")
+        e.bail_if(e.effect(f"icmp ne i32 {failed}, 0"))
+    else:
+        e.line(f"call void @Py_IncRef(ptr {handle})")
+        e.effect(f"call i32 @PyList_SetItem(ptr {x.handle}, i64 {at}, ptr {handle})")
+
+
+def taken(state: State, x: Nested, at: str) -> str:
+    """The object in a place that is in range; it is held here, too."""
+    e = state.e
+    if e.part is not None:
+        raise Serial
+    e.flush()
+    place = _slot(state)
+    found = _object(e, x, at)
+    e.line(f"call void @Py_IncRef(ptr {found})")
+    _keep(state, place, found)
+    return found
+
+
+def length(e: Emitter, x: ArrayList | Nested) -> str:
     """How many items it has."""
     return _field(e, x.handle, COUNT_AT, "i64")
 
@@ -193,14 +225,14 @@ def item(state: State, x: ArrayList, at: str) -> Arr:
     return found
 
 
-def cut(e: Emitter, x: ArrayList, start: str, stop: str) -> None:
+def cut(e: Emitter, x: ArrayList | Nested, start: str, stop: str) -> None:
     """Take items out."""
     e.declare("declare i32 @PyList_SetSlice(ptr, i64, i64, ptr)")
     failed = e.effect(f"call i32 @PyList_SetSlice(ptr {x.handle}, i64 {start}, i64 {stop}, ptr null)")
     e.bail_if(e.effect(f"icmp ne i32 {failed}, 0"))
 
 
-def _object(e: Emitter, x: ArrayList, at: str) -> str:
+def _object(e: Emitter, x: ArrayList | Nested, at: str) -> str:
     items = _field(e, x.handle, ITEMS_AT, "ptr")
     return e.effect(f"load ptr, ptr {e.effect(f'getelementptr ptr, ptr {items}, i64 {at}')}")
 

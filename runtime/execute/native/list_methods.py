@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from runtime.execute.native import array_lists, lists
+from runtime.execute.native import array_lists, lists, nested_lists
 from runtime.execute.native.array_lists import trips
 from runtime.execute.native.arrays import memory
 from runtime.execute.native.arrays import sliced as cut
@@ -23,10 +23,12 @@ from runtime.execute.native.values import (
     Listing,
     Lists,
     Method,
+    Nested,
     Num,
     Rng,
     Shared,
     Table,
+    Tup,
     Val,
     one,
 )
@@ -68,6 +70,16 @@ def extend(state: State, x: Lists, source: Val) -> None:
     n = length(state.e, source).text
     with trips(state, n) as k:
         append(state, x, item(state, source, k))
+
+
+def unpacked(state: State, x: Lists, count: Val) -> Tup:
+    """The items of a list that has so many of them; else the plan says so."""
+    if not isinstance(count, Num) or type(count.const) is not int:
+        raise Unlowered("a list that is taken apart")
+    e = state.e
+    e.flush()
+    e.bail_if(e.effect(f"icmp ne i64 {length(e, x).text}, {count.const}"))
+    return Tup(tuple(item(state, x, str(k)) for k in range(count.const)))
 
 
 def joined(state: State, maker: Hashable, sources: Sequence[Val]) -> Lists:
@@ -126,6 +138,8 @@ def _learn_from(state: State, maker: Hashable, x: Lists) -> None:
         state.forms.setdefault(maker, Row(len(x.columns)))
         for k, column in enumerate(x.columns):
             _learn_from(state, (maker, k), column)
+    elif isinstance(x, Nested):
+        state.forms.setdefault(maker, nested_lists.form_of(state, x))
     elif isinstance(x, ArrayList):
         state.forms.setdefault(maker, array_lists.form_of(state, x))
 

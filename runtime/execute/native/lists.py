@@ -12,7 +12,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from runtime.execute.native import array_lists
+from runtime.execute.native import array_lists, nested_lists
 from runtime.execute.native.abi import HEAD
 from runtime.execute.native.array_lists import trips
 from runtime.execute.native.arrays import checked_index, create, memory, new_array, store
@@ -30,13 +30,15 @@ from runtime.execute.native.ownership import slot
 from runtime.execute.native.ranges import SIZE
 from runtime.execute.native.scalars import stored
 from runtime.execute.native.shares import Serial
-from runtime.execute.native.state import Carried, Held, Row, State, WrongGuess
+from runtime.execute.native.state import Carried, Held, Inner, Row, State, WrongGuess
 from runtime.execute.native.values import (
+    LISTS,
     Arr,
     ArrayList,
     Listing,
     Lists,
     Mixed,
+    Nested,
     Num,
     Shared,
     Shown,
@@ -66,12 +68,15 @@ def made(state: State, maker: Hashable, items: Sequence[Val]) -> Lists:
     """A list with these items."""
     if items and maker not in state.forms:
         _learn(state, maker, items[0])
+    nested_lists.handed_on([x for x in items if isinstance(x, Listing)])
     form = state.forms.get(maker)
     if isinstance(form, Held):
         return array_lists.made(state, maker, items)
     found: Lists
-    if isinstance(form, Carried) and len(form.kinds) == 1:
-        found = array_lists.shared(state, maker, form.kinds[0])
+    if isinstance(form, Inner):
+        found = nested_lists.made(state, maker)
+    elif isinstance(form, Carried) and len(form.kinds) == 1:
+        found = array_lists.shared(state, maker, form.kinds[0], form.guessed)
     elif isinstance(form, Carried):
         holds = _HOLDS[payload(form.kinds)], PYTHON_BOOL
         parts = zip(("payload", "tag"), holds, strict=True)
@@ -102,6 +107,8 @@ def _learn(state: State, maker: Hashable, x: Val) -> None:
             _learn(state, (maker, k), item)
     elif isinstance(x, Arr):
         array_lists.learn(state, frozenset((maker,)), x)
+    elif isinstance(x, LISTS):
+        nested_lists.learn(state, frozenset((maker,)), x)
 
 
 def _numbers(state: State, maker: Hashable) -> Listing:
@@ -132,10 +139,13 @@ def put_kind(state: State, x: Listing | Shared, value: Val) -> Num:
     if isinstance(x, Shared):
         if not isinstance(value, Num) or any(kind.kind == "c" for kind in value.members):
             raise Unlowered("a list of numbers and other things")
+        if x.guessed:  # it is not a guess any more
+            raise WrongGuess(dict.fromkeys(x.makers, Carried(value.members)))
         if value.members != (x.kind,):
             raise WrongGuess(dict.fromkeys(x.makers, Carried(_two(joined_kinds((x.kind,), value.members)))))
         return value
-    if isinstance(value, (Arr, Tup)) and (x.kind is None or (x.guessed and x.maker not in state.forms)):
+    unknown = x.kind is None or (x.guessed and x.maker not in state.forms)
+    if unknown and isinstance(value, (Arr, Tup, *LISTS)):
         _learn(state, x.maker, value)
         raise WrongGuess
     if not isinstance(value, Num) or any(kind.kind == "c" for kind in value.members):
@@ -164,6 +174,8 @@ def append(state: State, x: Lists, value: Val) -> None:
     e = state.e
     if isinstance(x, ArrayList):
         return array_lists.append(state, x, value)
+    if isinstance(x, Nested):
+        return nested_lists.put(state, x, value)
     if isinstance(x, Table):
         for column, part in zip(x.columns, _parts(x, value), strict=True):
             append(state, column, part)
@@ -235,7 +247,7 @@ def _grow(state: State, x: Listing, n: str, needed: str) -> None:
 
 def length(e: Emitter, x: Lists) -> Num:
     """`len(x)`."""
-    if isinstance(x, ArrayList):
+    if isinstance(x, (ArrayList, Nested)):
         return one(PYTHON_INT, array_lists.length(e, x), span=(0, SIZE))
     if isinstance(x, Table):
         return length(e, x.columns[0])
@@ -267,6 +279,8 @@ def set_item(state: State, x: Lists, key: Val, value: Val) -> None:
 def _put(state: State, x: Lists, at: str, value: Val) -> None:
     if isinstance(x, ArrayList):
         array_lists.set_item(state, x, at, value)
+    elif isinstance(x, Nested):
+        nested_lists.put(state, x, value, at)
     elif isinstance(x, Table):
         for column, part in zip(x.columns, _parts(x, value), strict=True):
             _put(state, column, at, part)
@@ -308,7 +322,7 @@ def _take_out(state: State, x: Lists, at: str, last: bool) -> None:
     e = state.e
     for part in _columns(x):
         _take_out(state, part, at, last)
-    if isinstance(x, ArrayList):
+    if isinstance(x, (ArrayList, Nested)):
         array_lists.cut(e, x, at, e.effect(f"add nuw nsw i64 {at}, 1"))
     x = array_lists.cells(e, x) if isinstance(x, Shared) else x
     if not isinstance(x, Listing):
@@ -335,7 +349,7 @@ def clear(state: State, x: Lists) -> None:
     e = state.e
     for part in _columns(x):
         clear(state, part)
-    if isinstance(x, ArrayList):
+    if isinstance(x, (ArrayList, Nested)):
         array_lists.cut(e, x, "0", array_lists.length(e, x))
     x = array_lists.cells(e, x) if isinstance(x, Shared) else x
     if isinstance(x, Listing):
@@ -347,7 +361,7 @@ def reverse(state: State, x: Lists) -> None:
     e = state.e
     for part in _columns(x):
         reverse(state, part)
-    if isinstance(x, ArrayList):
+    if isinstance(x, (ArrayList, Nested)):
         e.declare("declare i32 @PyList_Reverse(ptr)")
         e.effect(f"call i32 @PyList_Reverse(ptr {x.handle})")
     if not isinstance(x, (Listing, Shared)):
@@ -365,6 +379,8 @@ def item(state: State, x: Lists, at: str) -> Val:
     """The item in a place that is in range."""
     if isinstance(x, ArrayList):
         return array_lists.item(state, x, at)
+    if isinstance(x, Nested):
+        return nested_lists.item(state, x, at)
     if isinstance(x, Table):
         return Tup(tuple(item(state, column, at) for column in x.columns))
     if isinstance(x, Mixed):
@@ -390,6 +406,8 @@ def type_of(state: State, x: Lists) -> Type:
     if isinstance(x, ArrayList):
         form = array_lists.form_of(state, x)
         return ArrayType(form.dtype, (None, *(int(n) if n.isdigit() else None for n in form.dims)))
+    if isinstance(x, Nested):
+        return ArrayType(nested_lists.form_of(state, x).kind.dtype, (None, None))
     if isinstance(x, (Listing, Shared)):
         return ArrayType(of_kind(state, x).dtype, (None,))
     if isinstance(x, Mixed):
@@ -404,6 +422,8 @@ def as_array(state: State, x: Lists) -> Arr:
     """`np.array(x)`; that of an empty list has another dtype and is left to the plan."""
     if isinstance(x, ArrayList):
         return array_lists.as_array(state, x)
+    if isinstance(x, Nested):
+        return nested_lists.as_array(state, x)
     if isinstance(x, Table):
         return _rows(state, x)
     if isinstance(x, Mixed):

@@ -23,6 +23,7 @@ from runtime.execute.native.values import (
     Lists,
     Maybe,
     Mixed,
+    Nested,
     Num,
     Shared,
     Static,
@@ -35,6 +36,7 @@ from runtime.execute.native.values import (
 )
 
 HOLE = "?"
+HANDLES = (ArrayList, Nested, Shared)
 
 
 def opened(x: Val) -> Val:
@@ -119,7 +121,7 @@ def free(x: Val) -> Val:
         return dataclasses.replace(x, data=HOLE, dims=dims, strides=strides, handle=handle)
     if isinstance(x, Tup):
         return Tup(tuple(map(free, x.items)))
-    if isinstance(x, (ArrayList, Shared)):
+    if isinstance(x, HANDLES):
         return dataclasses.replace(x, handle=HOLE)
     return opened(x)
 
@@ -156,13 +158,15 @@ def _lists(t: Lists, x: Lists) -> Val:
         return Table(tuple(map(merged, t.columns, x.columns)))  # type: ignore[arg-type]
     if isinstance(t, Mixed) and isinstance(x, Mixed) and t.members == x.members:
         return Mixed(t.members, merged(t.payloads, x.payloads), merged(t.tags, x.tags))  # type: ignore[arg-type]
-    if isinstance(t, (ArrayList, Shared)) and isinstance(x, (ArrayList, Shared)):
+    if isinstance(t, HANDLES) and isinstance(x, HANDLES):
         handle, site = t.handle if t.handle == x.handle else HOLE, t.site if t.site == x.site else UNKNOWN
         both = {"makers": t.makers | x.makers, "depth": max(t.depth, x.depth), "handle": handle, "site": site}
         if isinstance(t, ArrayList) and isinstance(x, ArrayList):
             return dataclasses.replace(t, **both)  # type: ignore[arg-type]
-        if isinstance(t, Shared) and isinstance(x, Shared) and t.kind == x.kind:
+        if isinstance(t, Nested) and isinstance(x, Nested):
             return dataclasses.replace(t, **both)  # type: ignore[arg-type]
+        if isinstance(t, Shared) and isinstance(x, Shared) and t.kind == x.kind:
+            return dataclasses.replace(t, guessed=t.guessed and x.guessed, **both)  # type: ignore[arg-type]
     if all(isinstance(y, (Listing, Shared, Mixed)) for y in (t, x)):
         kinds = [found for found in map(_kinds, (t, x)) if found] or [(PYTHON_INT,)]
         raise WrongGuess(dict.fromkeys(_makers(t) | _makers(x), Carried(joined(kinds[0], kinds[-1]))))
@@ -198,7 +202,7 @@ def _as_other(key: Hashable, x: Lists, wrong: WrongGuess) -> WrongGuess:
         wrong.found[key] = Row(len(x.columns))
         for k, column in enumerate(x.columns):
             _as_other((key, k), column, wrong)
-    elif isinstance(x, ArrayList):
+    elif isinstance(x, (ArrayList, Nested)):
         wrong.alike[key] = next(iter(x.makers))
     elif isinstance(x, Mixed):
         wrong.found[key] = Carried(x.members)
@@ -227,7 +231,7 @@ def leaves(e: Emitter, t: Val, x: Val) -> list[tuple[str, str]]:
         pairs += [("i64", a, b) for a, b in zip((*t.dims, *t.strides), (*x.dims, *x.strides), strict=True)]
         pairs += [("ptr", t.handle or "", x.handle or "")]
         return [(llvm, b) for llvm, a, b in pairs if a == HOLE]
-    if isinstance(t, (ArrayList, Shared)) and isinstance(x, (ArrayList, Shared)):
+    if isinstance(t, HANDLES) and isinstance(x, HANDLES):
         return [("ptr", x.handle)] if t.handle == HOLE else []
     if isinstance(t, Table) and isinstance(x, Table):
         return [leaf for a, b in zip(t.columns, x.columns, strict=True) for leaf in leaves(e, a, b)]
@@ -263,7 +267,7 @@ def filled(t: Val, names: Iterator[str]) -> Val:
             strides=tuple(map(put, t.strides)),
             handle=None if t.handle is None else put(t.handle),
         )
-    if isinstance(t, (ArrayList, Shared)) and t.handle == HOLE:
+    if isinstance(t, HANDLES) and t.handle == HOLE:
         return dataclasses.replace(t, handle=next(names))
     if isinstance(t, Table):
         return Table(tuple(filled(column, names) for column in t.columns))  # type: ignore[misc]
@@ -288,7 +292,7 @@ def types_of(t: Val) -> list[str]:
         return [llvm for i in t.items for llvm in types_of(i)]
     if isinstance(t, Listing):
         return ["i64", "ptr"] if t.length == HOLE else []
-    if isinstance(t, (ArrayList, Shared)):
+    if isinstance(t, HANDLES):
         return ["ptr"] if t.handle == HOLE else []
     if isinstance(t, Table):
         return [llvm for column in t.columns for llvm in types_of(column)]

@@ -18,6 +18,7 @@ from runtime.execute.native.values import (
     Listing,
     Lists,
     Mixed,
+    Nested,
     Num,
     Shared,
     Static,
@@ -57,7 +58,11 @@ class Objects:
         if isinstance(shape, Static):
             name = next(k for k, v in self.objects.items() if v is shape.value)
             return self.reference(f"@{name}")
-        if isinstance(shape, (Listing, Shared, Table, Mixed)):
+        if isinstance(shape, Shared):
+            return self.once(shape, e.effect(f"load ptr, ptr {self.hole(slots)}"))
+        if isinstance(shape, Nested):
+            return self.build_list(*self.lists(shape, e.effect(f"load ptr, ptr {self.hole(slots)}")))
+        if isinstance(shape, (Listing, Table, Mixed)):
             return self.build_list(*self.items(shape, slots))
         at = self.hole(slots)
         if isinstance(shape, (Arr, ArrayList)):
@@ -99,6 +104,47 @@ class Objects:
             return self.reference(e.effect(f"load ptr, ptr {place}"))
 
         return self.field(found, COUNT_AT, "i64"), array
+
+    def lists(self, x: Nested, found: str) -> tuple[str, Callable[[str], str]]:
+        """How many lists are in a list, and what makes an object of one."""
+        e, kind = self.e, x.kind
+        assert kind is not None
+        held = self.field(found, ITEMS_AT, "ptr")
+        one = Shared("", kind, frozenset(), 0, 0)
+
+        def row(k: str) -> str:
+            place = e.effect(f"getelementptr ptr, ptr {held}, i64 {k}")
+            return self.once(one, e.effect(f"load ptr, ptr {place}"))
+
+        return self.field(found, COUNT_AT, "i64"), row
+
+    def once(self, x: Shared, found: str) -> str:
+        """What a list is handed back as: the same object each time."""
+        e = self.e
+        made = cells(e, dataclasses.replace(x, handle=found))
+        cell = e.effect(f"getelementptr i8, ptr {made.length}, i64 24")
+        before = e.effect(f"load ptr, ptr {cell}")
+        new, old, out = e.block("new"), e.block("old"), e.block("once")
+        phi = e.phi(out, "ptr")
+        e.branch(e.effect(f"icmp eq ptr {before}, null"), new, old)
+        e.start(old)
+        phi.ways.append((self.reference(before), e.here.label))
+        e.jump(out)
+        e.start(new)
+        with e.scope():
+            n, data = e.effect(f"load i64, ptr {made.length}"), e.effect(f"load ptr, ptr {made.data}")
+            size, kind = x.kind.dtype.itemsize, x.kind
+
+            def number(k: str) -> str:
+                offset = e.effect(f"mul i64 {k}, {size}")
+                return self.box(kind, e.effect(f"getelementptr i8, ptr {data}, i64 {offset}"))
+
+            listed = self.build_list(n, number)
+            e.line(f"store ptr {listed}, ptr {cell}")
+            phi.ways.append((listed, e.here.label))
+            e.jump(out)
+        e.start(out)
+        return phi.name
 
     def places(self, x: Listing | Shared, slots: Iterator[int]) -> tuple[str, Callable[[str], str]]:
         """How many numbers a list has, and where each of them is."""

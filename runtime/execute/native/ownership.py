@@ -13,11 +13,22 @@ from typing import Union
 
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.kinds import Unlowered
-from runtime.execute.native.merge import HOLE
+from runtime.execute.native.merge import HANDLES, HOLE
 from runtime.execute.native.state import State
-from runtime.execute.native.values import UNKNOWN, Arr, ArrayList, Maybe, Mixed, Shared, Table, Tup, Val
+from runtime.execute.native.values import (
+    UNKNOWN,
+    Arr,
+    ArrayList,
+    Maybe,
+    Mixed,
+    Nested,
+    Shared,
+    Table,
+    Tup,
+    Val,
+)
 
-Object = Union[Arr, ArrayList, Shared]
+Object = Union[Arr, ArrayList, Nested, Shared]
 
 
 def carried(template: Val) -> int:
@@ -27,7 +38,7 @@ def carried(template: Val) -> int:
 
 def _objects(template: Val, value: Val) -> list[tuple[Object, Object]]:
     """The arrays of a template with those of the value; where it is unbound there are none."""
-    if isinstance(template, (Arr, ArrayList, Shared)) and isinstance(value, (Arr, ArrayList, Shared)):
+    if isinstance(template, (Arr, *HANDLES)) and isinstance(value, (Arr, *HANDLES)):
         return [(template, value)]
     if isinstance(template, Table) and isinstance(value, Table):
         return [p for t, x in zip(template.columns, value.columns, strict=True) for p in _objects(t, x)]
@@ -45,7 +56,7 @@ def placed(value: Val, template: Val, depth: int, age: int) -> Val:
     """A carried value as it is known at the head of the loop, or after it."""
     if isinstance(value, Arr) and isinstance(template, Arr) and template.handle == HOLE:
         return dataclasses.replace(value, depth=depth, age=age, site=UNKNOWN)
-    if isinstance(value, (ArrayList, Shared)) and isinstance(template, (ArrayList, Shared)):
+    if isinstance(value, HANDLES) and isinstance(template, HANDLES):
         held = template.handle == HOLE
         return dataclasses.replace(value, depth=depth, site=UNKNOWN) if held else value
     if isinstance(value, Table) and isinstance(template, Table):

@@ -236,6 +236,8 @@ def python_value(state: State, node: Node, args: list[Val]) -> Val:
             return Cut(*parts)  # type: ignore[arg-type]
     if op == "py.bound":
         return bound(state, args[0])
+    if op == "py.unpack" and isinstance(args[0], LISTS) and len(args) == 2:
+        return list_methods.unpacked(state, args[0], args[1])
     if op == "py.unpack" and isinstance(args[0], Tup):
         before = args[1]
         if len(args) == 2 and isinstance(before, Num) and before.const == len(args[0].items):

@@ -8,10 +8,22 @@ from __future__ import annotations
 
 import dataclasses
 
-from runtime.execute.native import lists, merge
+from runtime.execute.native import lists, merge, nested_lists
 from runtime.execute.native.kinds import Unlowered
 from runtime.execute.native.state import State
-from runtime.execute.native.values import Arr, ArrayList, Listing, Mixed, Num, Shared, Static, Table, Tup, Val
+from runtime.execute.native.values import (
+    Arr,
+    ArrayList,
+    Listing,
+    Mixed,
+    Nested,
+    Num,
+    Shared,
+    Static,
+    Table,
+    Tup,
+    Val,
+)
 
 
 def handed_back(state: State, x: Val, seen: set[Val]) -> Val:
@@ -24,12 +36,13 @@ def handed_back(state: State, x: Val, seen: set[Val]) -> Val:
         return dataclasses.replace(x, handle=merge.HOLE)
     if isinstance(x, ArrayList):
         return dataclasses.replace(x, handle=merge.HOLE)
-    if isinstance(x, Shared):
+    if isinstance(x, (Shared, Nested)):
         for other in seen:
-            if isinstance(other, Shared):  # two would be made of it
+            if isinstance(x, Nested) and isinstance(other, Nested):  # two would be made of it
                 state.e.bail_if(state.e.op(f"icmp eq ptr {x.handle}, {other.handle}"))
         seen.add(x)
-        return dataclasses.replace(x, handle=merge.HOLE)
+        kind = nested_lists.form_of(state, x).kind if isinstance(x, Nested) else x.kind
+        return dataclasses.replace(x, handle=merge.HOLE, kind=kind)
     if isinstance(x, (Listing, Table, Mixed)):
         if x in seen:
             raise Unlowered("a list that is returned twice")  # two would be made of it

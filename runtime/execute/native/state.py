@@ -36,9 +36,22 @@ class WrongGuess(Exception):
 
 @dataclass(frozen=True)
 class Carried:
-    """Numbers of one or two kinds, in a list that loops or branches hand on."""
+    """Numbers of one or two kinds, in a list that loops or branches hand on, or that is in another list.
+
+    guessed: whether the kind is a guess, since nothing was put in.
+    """
 
     kinds: Members
+    guessed: bool = False
+
+
+@dataclass(frozen=True)
+class Inner:
+    """Lists of numbers of one kind, which these places make."""
+
+    kind: Scalar
+    guessed: bool
+    makers: frozenset[Hashable]
 
 
 @dataclass(frozen=True)
@@ -61,7 +74,9 @@ class Row:
     length: int
 
 
-Form = Union[Scalar, Members, Carried, Held, Row]  # what is in a list; two kinds of numbers are a tuple
+Form = Union[
+    Scalar, Members, Carried, Inner, Held, Row
+]  # what is in a list; two kinds of numbers are a tuple
 
 
 @dataclass

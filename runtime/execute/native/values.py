@@ -215,7 +215,7 @@ class Shared:
     """A list of numbers of one kind that is handed on by loops or branches: a Python list of the array that
     its cells are in, and of the one that its numbers are in.
 
-    makers: what is remembered of it under.  depth, site: as of arrays.
+    makers: what is remembered of it under.  depth, site: as of arrays.  guessed: whether the kind is a guess.
     """
 
     handle: str
@@ -223,6 +223,21 @@ class Shared:
     makers: frozenset[Hashable]
     depth: int
     site: int
+    guessed: bool = False
+
+
+@dataclass(frozen=True)
+class Nested:
+    """A list of lists of numbers: a Python list of `Shared` ones.
+
+    kind: of their numbers, where it is handed back.
+    """
+
+    handle: str
+    makers: frozenset[Hashable]
+    depth: int
+    site: int
+    kind: Scalar | None = None
 
 
 @dataclass(frozen=True)
@@ -241,8 +256,8 @@ class Mixed:
     tags: Listing | Shared
 
 
-Lists = Union[Listing, Shared, ArrayList, Table, Mixed]
-LISTS = (Listing, Shared, ArrayList, Table, Mixed)
+Lists = Union[Listing, Shared, ArrayList, Nested, Table, Mixed]
+LISTS = (Listing, Shared, ArrayList, Nested, Table, Mixed)
 
 
 @dataclass(frozen=True)
@@ -309,7 +324,7 @@ class Cut:
 
 
 Val = Union[
-    Num, Arr, Tup, Rng, Zip, Listed, Listing, Shared, ArrayList, Table, Mixed, Shown, Method, Stream,
+    Num, Arr, Tup, Rng, Zip, Listed, Listing, Shared, ArrayList, Nested, Table, Mixed, Shown, Method, Stream,
     Drawing, Count, Static, Cut, Maybe, Lazy, Backwards
 ]  # fmt: skip
 
