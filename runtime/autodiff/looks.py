@@ -33,7 +33,8 @@ def _broadcast_arrays(*args: Any, **_: Any) -> Any:
     values = [unwrap_bare(x) for x in args]
     shape = np.broadcast_shapes(*map(np.shape, values))
     made = (
-        x if np.shape(v) == shape else np.broadcast_to(x, shape) for x, v in zip(args, values, strict=True)
+        x if isinstance(v, np.ndarray) and v.shape == shape else np.broadcast_to(x, shape)
+        for x, v in zip(args, values, strict=True)
     )
     return type(np.broadcast_arrays(*values))(made)
 
