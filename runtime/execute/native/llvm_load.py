@@ -29,7 +29,8 @@ REFUSED = "LLVM does not accept the code"
 OLDEST = (0, 45)
 TRIPLE = "x86_64-unknown-linux-gnu"
 _FASTCALL = 0x80
-LONG = 2000  # lines of a function from which on they cost more than they save
+LONG = 700  # lines of a function from which on half of LLVM's passes cost more than they save
+VERY_LONG = 2000  # and nearly all of them
 # Held while LLVM works.  A fork waits for it: the child would never get what the compiling thread holds.
 # A finalizer that runs meanwhile may call a function that is compiled then, so the lock lets its owner in.
 LOCK = ForkLock()
@@ -158,7 +159,7 @@ def _compiled(text: str, optimised: bool, effort: int) -> bytes:
     with LOCK:
         if background.ending() and threading.current_thread() is not threading.main_thread():
             raise Unlowered("the process is ending")
-        brief, cold, long = _sorted_out(text)
+        kinds, long = _sorted_out(text)
         binding, machine = _binding(), _machine(min(effort, 1) if long else effort)
         with contextlib.ExitStack() as after:  # LLVM wants its things back in the reverse order
             context = after.enter_context(binding.create_context())
@@ -169,10 +170,10 @@ def _compiled(text: str, optimised: bool, effort: int) -> bytes:
                 raise Unlowered(survived(REFUSED, error)) from error
             module.triple = TRIPLE
             module.data_layout = _layout()
-            builder, usual, few = _passes()
+            passes = _passes()
             for function in module.functions if optimised else ():
-                if not function.is_declaration and function.name not in cold:
-                    for pipeline in few if function.name in brief else usual:
+                if not function.is_declaration:
+                    for pipeline, builder in passes[kinds.get(function.name, "usual")]:
                         pipeline.run(function, builder)
             code: bytes = machine.emit_object(module)
             return code
@@ -184,33 +185,38 @@ def _layout() -> str:
         return str(data)
 
 
-def _sorted_out(text: str) -> tuple[set[str], set[str], bool]:
-    """The functions of a module that few passes run over: those that say so, and very long ones; those that
-    none runs over; and whether there is a very long one."""
-    brief, cold, long = set(), set(), False
+def _sorted_out(text: str) -> tuple[dict[str, str], bool]:
+    """The functions of a module over which other passes run than the usual ones, with the kind of passes;
+    and whether there is a very long one."""
+    kinds, long = {}, False
     for part in text.split("\ndefine ")[1:]:
-        head, is_long = part.partition("\n")[0], part.count("\n") > LONG
+        head, lines = part.partition("\n")[0], part.count("\n")
         name = head.partition("@")[2].partition("(")[0]
-        if BRIEFLY in head or is_long:
-            brief.add(name)
         if COLD in head:
-            cold.add(name)
-        long = long or is_long
-    return brief, cold, long
+            kinds[name] = "none"
+        elif BRIEFLY in head or lines > VERY_LONG:
+            kinds[name] = "few"
+        elif lines > LONG:
+            kinds[name] = "quick"
+        long = long or lines > VERY_LONG
+    return kinds, long
 
 
 @functools.cache
-def _passes() -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
-    """What runs passes, and the passes over one function, part by part: the usual ones, and a few.
+def _passes() -> dict[str, tuple[tuple[Any, Any], ...]]:
+    """The passes over one function, part by part, each with what runs it: by kind.
 
     LLVM's usual pipeline over whole modules would do no more for our code, and keeps 90 kB of memory for each
     module that it has seen.
     """
     binding = _binding()
-    options = binding.PipelineTuningOptions(speed_level=2)
-    # LLVM's own vectoriser has ended a process on a failed assertion of its own (LLVM 22.1).
-    options.loop_vectorization = options.slp_vectorization = False
-    builder = binding.create_pass_builder(_machine(), options)
+
+    def builder_of(level: int) -> Any:
+        options = binding.PipelineTuningOptions(speed_level=level)
+        # LLVM's own vectoriser has ended a process on a failed assertion of its own (LLVM 22.1).
+        options.loop_vectorization = options.slp_vectorization = False
+        return binding.create_pass_builder(_machine(), options)
+
     unroll = binding.create_new_function_pass_manager()
     unroll.add_loop_unroll_pass()
     unroll.add_instruction_combine_pass()
@@ -219,7 +225,13 @@ def _passes() -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
     few.add_sroa_pass()
     few.add_instruction_combine_pass()
     few.add_simplify_cfg_pass()
-    return builder, (builder.getFunctionPassManager(), unroll), (few,)
+    usual, quick = builder_of(2), builder_of(1)
+    return {
+        "usual": ((usual.getFunctionPassManager(), usual), (unroll, usual)),
+        "quick": ((quick.getFunctionPassManager(), quick), (unroll, quick)),
+        "few": ((few, usual),),
+        "none": (),
+    }
 
 
 def _builtin(name: str, address: int, keep: tuple[Any, ...]) -> Callable[..., Any]:
