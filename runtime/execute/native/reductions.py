@@ -43,6 +43,7 @@ from runtime.execute.native.lines import (
     inner_indices,
     line,
     row_parts,
+    shared,
     spread,
     width,
 )
@@ -51,6 +52,7 @@ from runtime.execute.native.state import State
 from runtime.execute.native.values import EXACT, Arr, Lazy, Num, Static, Tup, Val, one
 
 BOOL, LONG, ULONG, BYTE = (numpy_scalar(np.dtype(t)) for t in (np.bool_, np.int64, np.uint64, np.uint8))
+FEW = 8  # elements of a line from which on NumPy adds up several of them side by side
 SHORT = 2048  # elements of a line that is kept in memory as a whole to be added up
 COLUMNS = 256  # elements of lines that are added up that one thread takes at least
 EXACT_SINGLE = 1 << 24
@@ -111,6 +113,8 @@ def reduce(state: State, name: str, args: Sequence[Val], keywords: Mapping[str, 
     last = len(x.dims) - 1
     if len(axes) == len(x.dims) and not keep:
         return _total(state, name, as_line(state, x, 0), freedom)
+    if axes == (last,) and not keep and _short(name, x):
+        return _side_by_side(state, name, x)
     if axes == tuple(range(axes[0], last + 1)):
         made = _by_lines(state, name, as_line(state, x, axes[0]), freedom)
         if lazily:
@@ -252,6 +256,40 @@ def as_line(state: State, x: Lazy, first: int) -> Lazy:
         return source.element([*indices[:first], *zeros, *indices[first:]])
 
     return dataclasses.replace(x, dims=(*x.dims[:first], size), element=element, held=None)
+
+
+# ---------------------------------------------------------------------------------------- short lines
+def _short(name: str, x: Lazy) -> bool:
+    """Whether lines are so short that several of them are reduced at once, element after element."""
+    if len(x.dims) < 2 or x.parts or x.turns or not x.leaves or not x.dims[-1].isdigit():
+        return False
+    known = name in ("sum", "mean") if x.kind.kind == "f" else name in STEP
+    return known and 1 < int(x.dims[-1]) < FEW
+
+
+def _side_by_side(state: State, name: str, x: Lazy) -> Lazy:
+    """Short lines reduced, neighbouring ones in the lanes of a vector."""
+    e, kind, count = state.e, x.kind, int(x.dims[-1])
+    step = element_ops.lowered(e, STEP["sum" if name == "mean" else name], kind, kind, 2)
+    assert step is not None
+
+    def element(indices: Sequence[str]) -> Num:
+        found = [x.element([*indices, str(k)]) for k in range(count)]
+        total = functools.reduce(lambda a, b: one(kind, step(a, b)), found)
+        if kind.kind == "f":  # NumPy begins with a zero: all zeros give one without a sign
+            total = one(kind, step(total, one(kind, e.splat(kind.llvm, "0.0"))))
+        if name == "mean":
+            divisor = e.splat(kind.llvm, literal(count, kind.llvm))
+            total = one(kind, e.op(f"fdiv {e.wide(kind.llvm)} {total.text}, {divisor}"))
+        return total
+
+    apart = [
+        dataclasses.replace(a, dims=(*a.dims, "1"), strides=(*a.strides, str(a.dtype.itemsize)), window=None)
+        for a in x.leaves
+    ]  # they hold more elements than there are lines
+    return Lazy(
+        kind, x.dims[:-1], shared(e, kind, element), tuple(apart), cost=count * (x.cost + 1), widest=x.widest
+    )
 
 
 # -------------------------------------------------------------------------------------------- lines

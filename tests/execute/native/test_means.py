@@ -63,3 +63,44 @@ def test_integers_that_may_be_pythons(dtype: str) -> None:
     both(
         at_least_one, [(x.astype(dtype),) for x in (np.array([1, 0, 0]), np.array([3, 1, 9]), np.array([5]))]
     )
+
+
+def short_lines(x):  # type: ignore[no-untyped-def]
+    squares = (x * x).sum(axis=-1)
+    return x.sum(axis=-1), np.mean(x, axis=-1), np.sqrt(squares), (x + x[..., :1]).sum(axis=-1)[..., None] * x
+
+
+def whole_numbers(x):  # type: ignore[no-untyped-def]
+    return (
+        x.sum(axis=-1),
+        x.max(axis=-1),
+        x.min(axis=-1),
+        x.prod(axis=-1),
+        (x > 3).any(axis=-1),
+        x.all(axis=-1),
+    )
+
+
+def of_few_sizes(x, y):  # type: ignore[no-untyped-def]
+    return (x * y).sum(axis=-1), (np.ones((3, 3, 3)) * y).sum(axis=-1), (x - y[0]).mean(axis=-1)
+
+
+@pytest.mark.parametrize("n", [1, 3, 7, 8])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "u1", "?"])
+def test_short_lines(dtype: str, n: int) -> None:
+    calls = []
+    for shape in ((5, n), (70, n), (0, n)):
+        x = (R.random(shape) * 9 - 4).astype(dtype)
+        calls += [(x,), (np.asfortranarray(x),), (np.repeat(x, 2, axis=-1)[..., ::2],), (x[::-1],)]
+        if dtype[0] == "f" and x.size:
+            odd, zeros = x.copy(), np.where(R.random(shape) < 0.7, -0.0, 0.0).astype(dtype)
+            odd.flat[::3] = np.inf
+            odd.flat[::5] = np.finfo(dtype).max
+            odd.flat[::7] = np.nan
+            calls += [(odd,), (zeros,), (-np.abs(zeros),)]
+    both(short_lines if dtype[0] == "f" else whole_numbers, calls, lowered=False)
+    both(short_lines if dtype[0] == "f" else whole_numbers, [((R.random((40, n)) * 9).astype(dtype),)])
+
+
+def test_lines_as_short_as_there_are() -> None:
+    both(of_few_sizes, [(R.random((3, 3, 3)), R.random((3, 3))), (R.random((3, 3)), R.random((3, 3)))])
