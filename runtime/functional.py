@@ -135,7 +135,8 @@ def _traced_while(
     trips = 0
     while True:
         here = trace.mark()
-        answer = trace.protocol.truth(test_fn(*carry))
+        with trace.asked():
+            answer = trace.protocol.truth(test_fn(*carry))
         if answer is None:
             trace.rollback(here if trips == 0 else mark)
             return regions.staged_while(trace, test_fn, body_fn, first)

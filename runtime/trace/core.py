@@ -187,6 +187,7 @@ class Trace:
         self.wild: set[Identity] = set()  # iterators over which Python may run any code
         self.views: dict[Identity, tuple[Traced, str]] = {}  # what `d.items()` and the like look at
         self.pending: dict[Identity, Any] = {}  # iterators that were just made, see `pending`
+        self.asking = False  # whether the test of a `while` is being traced
         self.marked = False  # whether something in it has a derivative of its own
         self.following = 0  # how many derivatives are taken of what is being traced
         self._tuples: dict[int, tuple[Any, Operand]] = {}
@@ -228,6 +229,15 @@ class Trace:
         finally:
             self.builder = outer
             self.regions -= 1
+
+    @contextlib.contextmanager
+    def asked(self) -> Iterator[None]:
+        """Trace the test of a `while`: what it finds outside may be what ends the loop."""
+        before, self.asking = self.asking, True
+        try:
+            yield
+        finally:
+            self.asking = before
 
     def mark(self) -> tuple[Builder, Mark, Heap, int, int]:
         """Where the trace is now, for `rollback`."""

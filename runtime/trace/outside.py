@@ -53,6 +53,9 @@ def read(trace: Trace, holder: Traced, kind: str, key: Any, value: Any) -> Any:
         assert value is not None
         return value
 
+    if trace.asking and type(value) is bool:  # another thread, or a signal, may end the loop by it
+        op = "py.global" if facts.identity.cls is Namespace else "py.getattr" if kind == "attr" else "getitem"
+        return trace.record(op, [trace.receiver(holder), key], type=OBJECT)
     if trace.heap.trust == UNKNOWN and (not _lasting(value) or path.key in trace.volatile):
         return trace.wrap(load(OBJECT))
     varying = _varying(trace, value, path)

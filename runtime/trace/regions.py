@@ -343,7 +343,7 @@ def staged_while(
     ways: list[tuple[Any, ...]] = [carry]
     for _ in range(MAX_ROUNDS):
         trace.heap.restore(head)
-        with trace.region("test") as test_builder:
+        with trace.region("test") as test_builder, trace.asked():
             values = _parameters(trace, shapes, names, test_builder)
             asked: list[Operand] = [_ask(trace, test, values)]
         drop_invisible(trace)

@@ -41,6 +41,12 @@ def lifted(graph: Graph) -> Lifted:
     return Lifted(made, begin, frozenset(work.holders))
 
 
+def asked(graph: Graph) -> frozenset[Operand]:
+    """The values whose truth is asked in the test of a `while`: flags, by which others may end the loop."""
+    asking = [n.inputs[0] for n in graph.nodes if n.op in ("cond", "py.not", "py.truth")]
+    return frozenset([*asking, *graph.results])
+
+
 class _Lift:
     """nodes: those that are done before."""
 
@@ -50,8 +56,11 @@ class _Lift:
         self.chains: set[Value] = set()  # what attributes of functions gave
         self.holders: set[int] = set()
 
-    def region(self, graph: Graph) -> tuple[Graph, dict[Value, Value]]:
-        """A region without such reads, and what it takes instead: lifted values and their names in it."""
+    def region(self, graph: Graph, testing: bool = False) -> tuple[Graph, dict[Value, Value]]:
+        """A region without such reads, and what it takes instead: lifted values and their names in it.
+
+        testing: it is part of the test of a `while`."""
+        kept = asked(graph) if testing else frozenset[Operand]()
         here: dict[Value, Value] = {}  # lifted: its name
         there: dict[Value, Value] = {}  # the other way
         swap: dict[Value, Operand] = {}
@@ -59,22 +68,25 @@ class _Lift:
         for node in graph.nodes:
             node = exchanged(node, swap)
             inputs = tuple(there.get(x, x) if isinstance(x, Value) else x for x in node.inputs)
-            if self.fits(node, inputs):
+            if self.fits(node, inputs) and not kept.intersection(node.outputs):
                 for old, new in zip(node.outputs, self.done(node, inputs), strict=True):
                     name = here.setdefault(new, Value(new.type, new.name))
                     there[name], swap[old] = new, name
                 continue
             if node.op in _REGIONS:
-                node = self.inside(node, here, there)
+                node = self.inside(node, here, there, testing)
             nodes.append(node)
         results = tuple(put(x, swap) for x in graph.results)
         used = {x for n in nodes for x in n.inputs} | set(results)
         taken = {new: name for new, name in here.items() if name in used}
         return dataclasses.replace(graph, nodes=tuple(nodes), results=results), taken
 
-    def inside(self, node: Node, here: dict[Value, Value], there: dict[Value, Value]) -> Node:
+    def inside(self, node: Node, here: dict[Value, Value], there: dict[Value, Value], testing: bool) -> Node:
         """A node whose regions take what was lifted out of them."""
-        made = [self.region(region) for region in node.regions]
+        made = [
+            self.region(region, testing or (node.op == "while" and k == 0))
+            for k, region in enumerate(node.regions)
+        ]
         taken = dict.fromkeys(new for _, inner in made for new in inner)
         for new in taken:
             name = here.setdefault(new, Value(new.type, new.name))

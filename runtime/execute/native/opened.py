@@ -14,7 +14,7 @@ from typing import Any
 
 from runtime.execute import traceback
 from runtime.execute.loader import bare, load
-from runtime.execute.native.lifted import Lifted, lifted
+from runtime.execute.native.lifted import Lifted, asked, lifted
 from runtime.execute.python_source import plan_source
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ops.table import OPS
@@ -89,6 +89,8 @@ def opened(graph: Graph, holders: Mapping[int, Holder]) -> Opened | None:
             known = graph.params[k]
             values = _values(kind)
             names, changed = values.touched([(graph, known)])
+            if _flags(graph, known, values) - {*changed}:
+                return None
             held = {name: Value(values.shown(name, [(graph, known)]), str(name)) for name in names}
             nodes, results, after = values.body(graph, known, dict(held))
             graph = dataclasses.replace(graph, nodes=tuple(nodes), results=results)
@@ -113,6 +115,19 @@ def opened(graph: Graph, holders: Mapping[int, Holder]) -> Opened | None:
     )
     read = [field for field, wanted in zip(read, needed, strict=True) if wanted]
     return Opened(made, tuple(holders.items()), rest, tuple(read), tuple(written), outside)
+
+
+def _flags(graph: Graph, x: Value, values: Values, testing: bool = False) -> set[Key]:
+    """The fields that tests of `while` loops ask for their truth: others may write them, to end the loop."""
+    found = set[Key]()
+    flags = asked(graph) if testing else frozenset[Operand]()
+    for node, k in users(graph, x):
+        for region, inner in inner_names(node, k):
+            first = node.op == "while" and region is node.regions[0]
+            found |= _flags(region, inner, values, testing or first)
+        if flags.intersection(node.outputs) and not node.regions:
+            found.add(values.key(node))
+    return found
 
 
 def packed(graph: Graph, holders: Mapping[int, Holder]) -> Opened | None:
