@@ -13,6 +13,7 @@ from runtime.pattern import pattern
 NAMES = pattern(r"%[\w.]+")
 OVERFLOW = pattern(r"call \{ \w+, i1 \} @llvm\.([su]\w+\.with\.overflow)\.(\w+)\(\w+ (\S+), \w+ (\S+)\)$")
 PART = pattern(r"extractvalue \{ (\w+), i1 \} (\S+), ([01])$")
+_LINE = pattern(r"(%\S+) = (.*)")
 _GROWS = pattern(r"(%\S+) = (add|sub|or|and|xor)(?: n[us]w)* (i\w+) (\S+), (\S+)$")
 _COMPARED = pattern(r"(%\S+) = ([if])cmp ([sou]?)([gl])[te] \w+ (\S+), (\S+)$")
 _PICKED = pattern(r"(%\S+) = select i1 (\S+), (\w+) (\S+), \w+ (\S+)$")
@@ -117,3 +118,14 @@ class Growing:
         self.text.insert(users[1], f"{name} = select i1 {picked[2]}, {grown[3]} {yes}, {grown[3]} {no}")
         del self.text[users[0]]
         self.bounded = [(x, s, name if x == first and y == other else y) for x, s, y in self.bounded]
+
+
+def live(lines: list[str], needed: list[str]) -> list[str]:
+    """The lines that something comes of."""
+    wanted, kept = set(needed), list[str]()
+    for line in reversed(lines):
+        m = _LINE.match(line)
+        if m is None or m[1] in wanted:
+            wanted.update(NAMES.findall(m[2] if m else line))
+            kept.append(line)
+    return kept[::-1]

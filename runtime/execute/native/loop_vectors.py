@@ -17,7 +17,7 @@ import re
 
 from runtime.execute.native.emit import Block, Emitter, Phi, needed
 from runtime.execute.native.flattened import flattened
-from runtime.execute.native.growth import NAMES, OVERFLOW, PART, Growing
+from runtime.execute.native.growth import NAMES, OVERFLOW, PART, Growing, live
 from runtime.execute.native.host import vector_bytes
 from runtime.execute.native.trials import trial
 from runtime.pattern import pattern
@@ -58,7 +58,8 @@ class _Cannot(Exception):
 @dataclasses.dataclass
 class _Access:
     """A place that is read or written in each trip: its base, where element 0 of it is at the first trip, and
-    how far the index is from the counter (None: the same place in all trips; spot: its base and index)."""
+    how far the index is from the counter (None: the same place in all trips; spot: its base and index).
+    more: how many elements further the last of several such places is."""
 
     number: int
     write: bool
@@ -68,6 +69,7 @@ class _Access:
     start: str
     tags: str
     spot: tuple[str, str] = ("", "")
+    more: int = 0
 
 
 def vectorize(e: Emitter, blocks: list[Block], head: Block) -> bool:
@@ -89,6 +91,11 @@ def vectorize(e: Emitter, blocks: list[Block], head: Block) -> bool:
     return True
 
 
+def _known(a: _Access) -> bool:
+    """Whether it is known now how far the index is from the counter."""
+    return a.apart is not None and a.apart.lstrip("-").isdigit()
+
+
 class _Loop:
     def __init__(self, e: Emitter, body: Block, head: Block) -> None:
         test, back = _TEST.match(head.lines[0]), f"br label %{head.label}"
@@ -101,13 +108,13 @@ class _Loop:
         if self.entry.lines[-1] != back:
             raise _Cannot
         self.after = {p.name: p.ways[-1][0] for p in head.phis}
-        self.text = _live(needed(body.lines[:-1]), [x for p, x in self.after.items() if p != self.counter])
+        self.text = live(needed(body.lines[:-1]), [x for p, x in self.after.items() if p != self.counter])
         self.inside = {m[1] for m in map(_LINE.match, body.lines) if m} | set(self.after)
         self.uniform = {p.name: p.ways[0][0] for p in head.phis if self.after[p.name] == p.name}
         self.fixed: dict[str, str] = {}  # scalars in the body that all trips share
         self.lane: dict[str, tuple[str, str]] = {}  # what grows by 1: for the first lane, and how far it is
         self.wide: dict[str, tuple[str, str]] = {}  # vectors and types of elements
-        self.before: list[str] = []
+        self.before, self.once = list[str](), dict[str, str]()
         self.lines: list[str] = []
         self.accesses: list[_Access] = []
         self.addresses: dict[str, tuple[str, str, str, str, str]] = {}
@@ -141,9 +148,13 @@ class _Loop:
         return all(self.outer(x) or x in self.fixed for x in xs)
 
     def make(self, lines: list[str], text: str) -> str:
-        """A new instruction."""
+        """A new instruction; before the loop, the same one is there once, so that equal places are seen."""
+        if lines is self.before and text in self.once:
+            return self.once[text]
         name = self.e.name()
         lines.append(f"{name} = {text}")
+        if lines is self.before:
+            self.once[text] = name
         return name
 
     def vector(self, x: str, llvm: str) -> str:
@@ -380,10 +391,20 @@ class _Loop:
                 if s.base == a.base:
                     raise _Cannot
                 if not self.tried(s, a):
+                    a = self.all_of(a)
                     found.setdefault((min(s.start, a.start), max(s.start, a.start)), (s, a))
         if len(found) > MAX_MEETINGS:
             raise _Cannot
         return list(found.values())
+
+    def all_of(self, a: _Access) -> _Access:
+        """What is read or written from the same address on, as one place."""
+        alike = [
+            x for x in self.accesses if x.base == a.base and x.llvm == a.llvm and _known(x) and _known(a)
+        ]
+        apart = sorted(int(x.apart or 0) for x in alike)
+        first = next((x for x in alike if int(x.apart or 0) == apart[0]), a)
+        return dataclasses.replace(first, more=apart[-1] - apart[0]) if alike else a
 
     def tried(self, s: _Access, a: _Access) -> bool:
         """Whether the only trip that writes what all trips read can be tried."""
@@ -404,8 +425,7 @@ class _Loop:
         """Whether a read, before the write in a trip, is of what a later trip writes."""
         if a.write or a.number > s.number or a.apart is None or s.apart is None:
             return False
-        apart = [x.lstrip("-").isdigit() for x in (a.apart, s.apart)]
-        return all(apart) and int(a.apart) > int(s.apart)
+        return _known(a) and _known(s) and int(a.apart) > int(s.apart)
 
     # ------------------------------------------------------------------ the loop
     def trip(self) -> None:
@@ -572,19 +592,9 @@ class _Loop:
         for x in (s, a):
             size = str(SIZES[x.llvm])
             if x.apart is not None:
-                size = self.make(self.before, f"mul i64 {length}, {size}")
+                count = self.make(self.before, f"add i64 {length}, {x.more}") if x.more else length
+                size = self.make(self.before, f"mul i64 {count}, {size}")
             ends.append(self.make(self.before, f"getelementptr i8, ptr {x.start}, i64 {size}"))
         first = self.make(self.before, f"icmp ule ptr {ends[0]}, {a.start}")
         second = self.make(self.before, f"icmp ule ptr {ends[1]}, {s.start}")
         return self.make(self.before, f"or i1 {first}, {second}")
-
-
-def _live(lines: list[str], needed: list[str]) -> list[str]:
-    """The lines that something comes of."""
-    wanted, kept = set(needed), list[str]()
-    for line in reversed(lines):
-        m = _LINE.match(line)
-        if m is None or m[1] in wanted:
-            wanted.update(NAMES.findall(m[2] if m else line))
-            kept.append(line)
-    return kept[::-1]

@@ -358,3 +358,30 @@ def test_divisors_that_all_trips_share_and_that_are_0() -> None:
 
     for function in (divide, rest):
         both(function, [(np.arange(-9.0, 41), np.zeros(50), 17, q) for q in (3, 5, 0, -2, 0)])
+
+
+def life(a, b):  # type: ignore[no-untyped-def]
+    h, w = a.shape
+    for i in range(1, h - 1):
+        for j in range(1, w - 1):
+            s = a[i - 1, j - 1] + a[i - 1, j] + a[i - 1, j + 1] + a[i, j - 1]
+            s = s + a[i, j + 1] + a[i + 1, j - 1] + a[i + 1, j] + a[i + 1, j + 1]
+            if s == 3 or (s == 2 and a[i, j] == 1):
+                b[i, j] = 1
+            else:
+                b[i, j] = 0
+    return b
+
+
+def test_many_places_of_the_same_rows() -> None:
+    """Also where what is written lies in the same memory, a few elements or rows off."""
+    r, calls = np.random.default_rng(6), list[Any]()
+    for n in (30, 11, 10, 3, 2):
+        a = r.integers(0, 2, (n, n))
+        whole = r.integers(0, 2, 3 * n * n)
+        views = [whole[k : k + n * n].reshape(n, n) for k in (0, 1, 8, n, n + 3, n * n - 1, n * n)]
+        calls += [(a, np.zeros_like(a)), (a, a), *((views[0], v) for v in views), (views[3], views[0])]
+    calls.append((np.full((12, 12), MOST // 4), np.zeros((12, 12), np.int64)))
+    both(life, calls)
+    with settings.override(executor="native", compile="now"):
+        assert "\nlanes" in ag.function(life).get_concrete_function(*calls[0]).native_ir
