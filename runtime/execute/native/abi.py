@@ -22,6 +22,7 @@ HEAD = object.__basicsize__  # size of what every object begins with
 TYPE_AT = HEAD - ctypes.sizeof(ctypes.c_void_p)
 DATA_AT, RANK_AT, SIZES_AT, STRIDES_AT, DESCR_AT, FLAGS_AT = (HEAD + n for n in (0, 8, 16, 24, 40, 48))
 STATE_WORDS = 36  # of a thread's state that are looked at: less than it has in any version
+BYTES_AT = bytes.__basicsize__ - 1  # where the bytes of a `bytes` object are
 IN_ORDER, WRITEABLE, WARNS_ON_WRITE = 0x1, 0x400, 0x80000000
 ARRAY_API = {"Zeros": 183, "Empty": 184, "NewCopy": 85, "CopyInto": 50, "Scalar": 60, "New": 93}
 PYTHON_API = (
@@ -30,7 +31,7 @@ PYTHON_API = (
     "PyEval_RestoreThread", "PyFloat_FromDouble", "PyLong_FromLongLong", "PyLong_FromUnsignedLongLong",
     "PyLong_AsLongLongAndOverflow",
     "PyTuple_New", "PyTuple_SetItem", "PyList_New", "PyList_SetItem", "PyList_Append", "PyList_SetSlice",
-    "PyList_Reverse",
+    "PyList_Reverse", "PyBytes_FromStringAndSize",
     "PyObject_Vectorcall",
     "PyThreadState_Get",
     "PyTuple_GetItem", "PyTuple_Size",
@@ -132,6 +133,8 @@ def _check_scalars() -> str:
         held = ctypes.string_at(id(scalar) + HEAD, dtype.itemsize)
         if held != scalar.tobytes() or _read(id(scalar) + TYPE_AT, ctypes.c_void_p) != id(dtype.type):
             return f"NumPy scalars of {dtype} are laid out in an unknown way"
+    if ctypes.string_at(id(b"bytes") + BYTES_AT) != b"bytes":
+        return "bytes are laid out in an unknown way"
     items = [number, dtype, scalar]
     first = _read(id(items) + HEAD + 8, ctypes.c_void_p)
     found = [_read(first + 8 * k, ctypes.c_void_p) for k in range(3)]

@@ -10,10 +10,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Hashable, Iterator, Sequence
 
-import numpy as np
-
-from runtime.execute.native.abi import DATA_AT, HEAD, SIZES_AT, STRIDES_AT
-from runtime.execute.native.arrays import copy_into, create, dense, new_array, times
+from runtime.execute.native.abi import BYTES_AT, DATA_AT, HEAD, SIZES_AT, STRIDES_AT
+from runtime.execute.native.arrays import copy_into, create, dense, times
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.kinds import Scalar, Unlowered
 from runtime.execute.native.ownership import slot
@@ -84,17 +82,26 @@ def shared(state: State, maker: Hashable, kind: Scalar, guessed: bool = False) -
         made = e.effect("call ptr @PyList_New(i64 2)")
         _keep(state, place, made)
         e.bail_if(e.effect(f"icmp eq ptr {made}, null"))
-        array = new_array(state, ["4"], np.dtype(np.int64), True)
+        array = memory_for(e, "32")
         e.effect(f"call i32 @PyList_SetItem(ptr {made}, i64 0, ptr {array})")
         e.line("call void @Py_IncRef(ptr @autograph_True)")
         e.effect(f"call i32 @PyList_SetItem(ptr {made}, i64 1, ptr @autograph_True)")
         e.bail_if(e.effect(f"icmp eq ptr {array}, null"))
+        for k in range(4):
+            cell = e.effect(f"getelementptr i8, ptr {array}, i64 {BYTES_AT + 8 * k}")
+            e.line(f"store i64 0, ptr {cell}")
         phi.ways.append((made, e.here.label))
         e.jump(out)
     e.start(out)
     found = Shared(phi.name, kind, frozenset((maker,)), state.depth, state.owned, guessed)
     e.line(f"store i64 0, ptr {cells(e, found).length}")
     return found
+
+
+def memory_for(e: Emitter, size: str) -> str:
+    """A `bytes` object that nobody else will see, as memory; null where there is none."""
+    e.declare("declare ptr @PyBytes_FromStringAndSize(ptr, i64)")
+    return e.effect(f"call ptr @PyBytes_FromStringAndSize(ptr null, i64 {size})")
 
 
 def cells(e: Emitter, x: Shared) -> Listing:
@@ -104,7 +111,7 @@ def cells(e: Emitter, x: Shared) -> Listing:
     """
     items = _field(e, x.handle, ITEMS_AT, "ptr")
     array = e.effect(f"load ptr, ptr {items}")
-    first = _field(e, array, DATA_AT, "ptr")
+    first = e.effect(f"getelementptr i8, ptr {array}, i64 {BYTES_AT}")
     room, data = (e.effect(f"getelementptr i8, ptr {first}, i64 {k}") for k in (8, 16))
     return Listing(first, room, data, e.effect(f"getelementptr ptr, ptr {items}, i64 1"), None, x.kind)
 

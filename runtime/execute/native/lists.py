@@ -13,9 +13,9 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from runtime.execute.native import array_lists, nested_lists
-from runtime.execute.native.abi import HEAD
+from runtime.execute.native.abi import BYTES_AT
 from runtime.execute.native.array_lists import trips
-from runtime.execute.native.arrays import checked_index, create, memory, new_array, store
+from runtime.execute.native.arrays import checked_index, create, memory, store
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.kinds import (
     PYTHON_BOOL,
@@ -232,10 +232,10 @@ def _grow(state: State, x: Listing, n: str, needed: str) -> None:
     e.declare("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
     more = e.effect(f"call i64 @llvm.umax.i64(i64 {e.effect(f'shl i64 {n}, 1')}, i64 {FIRST})")
     more = e.effect(f"call i64 @llvm.umax.i64(i64 {more}, i64 {needed})")
-    array = new_array(state, [more], kind.dtype, False)
+    array = array_lists.memory_for(e, e.effect(f"mul i64 {more}, {kind.dtype.itemsize}"))
     held = x.place
     e.bail_if(e.effect(f"icmp eq ptr {array}, null"))
-    data = e.effect(f"load ptr, ptr {e.effect(f'getelementptr i8, ptr {array}, i64 {HEAD}')}")
+    data = e.effect(f"getelementptr i8, ptr {array}, i64 {BYTES_AT}")
     size = e.effect(f"mul i64 {n}, {kind.dtype.itemsize}")
     old, before = e.effect(f"load ptr, ptr {x.data}"), e.effect(f"load ptr, ptr {held}")
     e.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {data}, ptr {old}, i64 {size}, i1 false)")
