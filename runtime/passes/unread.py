@@ -177,6 +177,8 @@ def _fills(node: Node, k: int, homes: Mapping[Value, Graph]) -> bool:
     if node.op == "setitem":
         filled = isinstance(first.type, ObjectType) and first.type.cls is dict
         return first in homes and filled and isinstance(node.inputs[1], Const) and k != 1
+    if node.op == "py.delitem":
+        return first in homes and bool(node.attr("held"))
     if node.op == "py.setattr":
         return first in homes and kept(node)
     return False
@@ -200,6 +202,6 @@ def _without(graph: Graph, gone: Mapping[Value, Graph]) -> Graph:
 def _goes(node: Node, gone: Mapping[Value, Graph]) -> bool:
     if node.regions:
         return False
-    if node.op in ("setitem", "py.setattr"):
+    if node.op in ("setitem", "py.setattr", "py.delitem"):
         return node.inputs[0] in gone
     return bool(node.outputs) and node.outputs[0] in gone

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from runtime.errors import Untraceable
-from runtime.trace import growing, items, variables
+from runtime.trace import dicts, growing, items, variables
 from runtime.trace.attributes import get_attr, set_attr
 from runtime.trace.core import Trace, is_static
 from runtime.trace.doubts import called, doubt, doubt_inside
@@ -146,7 +146,8 @@ def _tuple(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def _dict(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if not args:
         return items.new_dict(trace, list(kwargs.items()))
-    return _fresh(trace, dict, args, kwargs)
+    made = dicts.united(trace, args, kwargs) if len(args) == 1 else None
+    return _fresh(trace, dict, args, kwargs) if made is None else made
 
 
 def _set(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

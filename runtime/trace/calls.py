@@ -25,7 +25,7 @@ from runtime.ir.opdef import OpDef
 from runtime.ops.draws import made_stream, result_type
 from runtime.ops.rules import takes_tuples_for_lists
 from runtime.ops.table import out_named
-from runtime.trace import callees, growing, items, outside
+from runtime.trace import callees, dicts, growing, items, outside
 from runtime.trace.attributes import Method, get_attr, guard_special, set_attr, special_method
 from runtime.trace.builtins import BUILTINS
 from runtime.trace.core import Diverged, Trace, is_static
@@ -333,7 +333,7 @@ def call_method(trace: Trace, m: Method, args: tuple[Any, ...], kwargs: dict[str
     if cls is list and isinstance(x, Object):
         return items.list_method(trace, x, name, args, kwargs)
     if cls is dict and isinstance(x, Object):
-        return items.dict_method(trace, x, name, args, kwargs)
+        return dicts.method(trace, x, name, args, kwargs)
     if cls is Cell:  # its only method is what a walrus calls
         set_attr(trace, x, "value", args[0])
         return args[0]

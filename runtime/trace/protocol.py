@@ -13,7 +13,7 @@ import numpy as np
 
 from runtime.boxes import UnboundMarker
 from runtime.errors import Untraceable
-from runtime.trace import attributes, calls, growing, hints, items, outside, sizes
+from runtime.trace import attributes, calls, dicts, growing, hints, items, outside, sizes
 from runtime.trace.core import Trace, is_static, is_unique
 from runtime.trace.doubts import doubt, doubt_inside
 from runtime.trace.heap import ANY
@@ -94,7 +94,8 @@ class Protocol:
 
     def del_item(self, x: Traced, key: Any) -> None:
         """`del x[key]`."""
-        items.del_item(self.trace, x, key)
+        if not dicts.delete(self.trace, x, key):
+            items.del_item(self.trace, x, key)
 
     def iterate(self, x: Traced) -> Iterator[Any]:
         """`iter(x)` in code that needs the items now."""
@@ -119,6 +120,8 @@ class Protocol:
         if all(map(is_static, operands)):
             return PYTHON_OPERATORS[op](*operands)
         operands = tuple(value_of(self.trace, x) for x in operands)
+        if op == "or_" and (made := dicts.united(self.trace, operands)) is not None:
+            return made
         result = self.trace.record(op, operands)
         (doubt_inside if op in _COMPARISONS else doubt)(self.trace, *operands)
         return result
@@ -153,6 +156,9 @@ class Protocol:
         trace, t, other = self.trace, x._facts.type, value_of(self.trace, other)
         if isinstance(x, Object) and known_class(x) is Variable:
             return write(trace, IN_PLACE[f"__{op.rstrip('_')}__"], x, (other,), {})
+        if op == "ior" and isinstance(x, Object) and known_class(x) is dict:
+            if dicts.updated(trace, x, other, {}):
+                return x
         number = isinstance(x, Tensor) and not (isinstance(t, ArrayType) and not t.scalar)
         if number and self._never_fails(op, x, other):
             return self.operator(_plain(op), x, other)

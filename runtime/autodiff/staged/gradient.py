@@ -25,6 +25,7 @@ from runtime.ir.calls import expanded
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.walk import walk_nodes
 from runtime.ops.table import OPS
+from runtime.passes.fields import fields_as_values
 from runtime.passes.unread import drop_unread, read_known
 from runtime.trace.byhand import closed, opened
 from runtime.trace.core import Diverged, Trace, is_static
@@ -193,7 +194,8 @@ class Call:
 
 def _prepared(graph: Graph) -> Graph:
     """The graph in the form in which it is differentiated."""
-    return with_functions(by_numbers(drop_unread(read_known(expanded(graph)), OPS)))
+    known = fields_as_values(read_known(expanded(graph)), OPS)
+    return with_functions(by_numbers(drop_unread(known, OPS)))
 
 
 def _constant(x: Operand) -> Any:
