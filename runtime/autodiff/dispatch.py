@@ -251,8 +251,9 @@ def call_ufunc(ufunc: Any, method: str, args: tuple[Any, ...], kwargs: dict[str,
         function = REDUCE.get((ufunc, method))
         if function is None:
             return _plainly(getattr(ufunc, method), args, kwargs)
-        kwargs.setdefault("axis", 0) if len(args) < 2 else None
-        return function(*args, **kwargs)
+        named = dict(zip(("axis", "dtype", "out", "keepdims", "initial", "where"), args[1:], strict=False))
+        given = {k: x for k, x in {"axis": 0, **named, **kwargs}.items() if k == "axis" or x is not None}
+        return function(args[0], **given)
     if method != "__call__":
         return _plainly(getattr(ufunc, method), args, kwargs)
     row = row_of(ufunc)

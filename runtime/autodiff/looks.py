@@ -1,7 +1,8 @@
-"""NumPy's functions that may give another look at an array, told by others of which that is known.
+"""NumPy's functions told by others: those that may give another look at an array, and running totals.
 
-In: a call with boxes.  Out: what it gives, where that is a view of an operand or the operand itself; else
-NotImplemented.  What always holds: what is written through it reaches the array, derivative and all.
+In: a call with boxes.  Out: what it gives, where that is a view of an operand, the operand itself, or told by
+a function that has a derivative; else NotImplemented.  What always holds: what is written through it reaches
+the array, derivative and all.
 """
 
 from __future__ import annotations
@@ -69,10 +70,21 @@ def _einsum(*args: Any, **kwargs: Any) -> Any:
     return np.transpose(x, [labels.index(c) for c in wanted])
 
 
+def _running(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A running total by the function that has a derivative; its axis is the first where none is given."""
+
+    def told(array: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+        return function(array, axis, dtype, out)
+
+    return told
+
+
 LOOKS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.diff: _diff,
     np.trim_zeros: _trim_zeros,
     np.broadcast_arrays: _broadcast_arrays,
     np.meshgrid: _meshgrid,
     np.einsum: _einsum,
+    np.add.accumulate: _running(np.cumsum),
+    np.multiply.accumulate: _running(np.cumprod),
 }

@@ -104,6 +104,12 @@ def write_through_looks_of_functions(x: Any) -> Any:
     return (m * np.arange(9.0).reshape(3, 3)).sum() + (wide * m).sum() + (spread * spread).sum()
 
 
+def ufuncs_reduce_and_accumulate(x: Any) -> Any:
+    m = np.outer(x, x + 2)
+    found = np.maximum.reduce(m, 0, None, None, True).sum() + np.add.reduce(m, 1, None, None, True)[0, 0]
+    return found + (np.add.accumulate(m, 1) * np.multiply.accumulate(m)).sum()
+
+
 def write_through_view(x: Any) -> Any:
     y = x * 2
     v = y[1:]
