@@ -374,6 +374,70 @@ def words_hash(data: Any) -> Any:
     return h
 
 
+def shortest_paths(d: Any) -> Any:
+    n = len(d)
+    for k in range(n):
+        for i in range(n):
+            for j in range(n):
+                if d[i, k] + d[k, j] < d[i, j]:
+                    d[i, j] = d[i, k] + d[k, j]
+    return d
+
+
+def linear_sieve(n: Any) -> Any:
+    least, primes = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
+    count = 0
+    for i in range(2, n + 1):
+        if least[i] == 0:
+            least[i] = i
+            primes[count] = i
+            count += 1
+        k = 0
+        while k < count and primes[k] <= least[i] and i * primes[k] <= n:
+            least[i * primes[k]] = primes[k]
+            k += 1
+    return count
+
+
+def fewest_coins(coins: Any, n: Any) -> Any:
+    fewest = np.zeros(n + 1, np.int64)
+    for i in range(1, n + 1):
+        best = 1_000_000
+        for k in range(len(coins)):
+            if coins[k] <= i and fewest[i - coins[k]] + 1 < best:
+                best = fewest[i - coins[k]] + 1
+        fewest[i] = best
+    return fewest[n]
+
+
+def pattern_matches(text: Any, word: Any) -> Any:
+    back, k, found = np.zeros(len(word), np.int64), 0, 0
+    for i in range(1, len(word)):
+        while k > 0 and word[i] != word[k]:
+            k = back[k - 1]
+        if word[i] == word[k]:
+            k += 1
+        back[i] = k
+    k = 0
+    for i in range(len(text)):
+        while k > 0 and text[i] != word[k]:
+            k = back[k - 1]
+        if text[i] == word[k]:
+            k += 1
+        if k == len(word):
+            found += 1
+            k = back[k - 1]
+    return found
+
+
+def positive_total(x: Any) -> Any:
+    total = 0
+    for i in range(len(x)):
+        if x[i] > 0:
+            total += x[i]
+    return total
+
+
 def _sparse(rng: Any) -> tuple[Any, ...]:
     starts = np.concatenate([[0], np.cumsum(rng.integers(0, 12, 2000))])
     count = starts[-1]
@@ -412,5 +476,10 @@ KERNELS = [
     (running_extremes, lambda rng: (100 + np.cumsum(rng.standard_normal(50_000) * 0.1),)),
     (sparse_product, _sparse),
     (low_pass, lambda rng: (rng.random(50_000), 0.1)),
+    (shortest_paths, lambda rng: (rng.random((50, 50)),)),
+    (linear_sieve, lambda rng: (30_000,)),
+    (fewest_coins, lambda rng: (np.array([1, 5, 10, 25, 50]), 5_000)),
+    (pattern_matches, lambda rng: (rng.integers(0, 2, 20_000), rng.integers(0, 2, 9))),
+    (positive_total, lambda rng: (rng.standard_normal(20_000),)),
     (words_hash, lambda rng: (rng.integers(0, 256, 20_000).astype(np.uint8),)),
 ]

@@ -164,6 +164,37 @@ def arithmetic_geometric_mean(n: Any) -> Any:
     return total
 
 
+def congruential_walk(n: Any) -> Any:
+    x, place, far = 12345, 0, 0
+    for _ in range(n):
+        x = (x * 1103515245 + 12345) % 2147483648
+        place += 1 if x & 65536 else -1
+        far = max(far, abs(place))
+    return far
+
+
+def power_residues(n: Any, modulus: Any) -> Any:
+    total = 0
+    for base in range(n):
+        power, square, exponent = 1, base % modulus, 65537
+        while exponent > 0:
+            if exponent & 1:
+                power = power * square % modulus
+            square = square * square % modulus
+            exponent >>= 1
+        total += power
+    return total
+
+
+def set_bits(n: Any) -> Any:
+    total = 0
+    for x in range(n):
+        while x > 0:
+            total += x & 1
+            x >>= 1
+    return total
+
+
 KERNELS = [
     (bisection, lambda rng: (0.0, 100.0)),
     (rosenbrock_descent, lambda rng: (-1.2, 1.0)),
@@ -178,4 +209,7 @@ KERNELS = [
     (logistic_exponent, lambda rng: (3.9, 30_000)),
     (newton_system, lambda rng: (2_000,)),
     (arithmetic_geometric_mean, lambda rng: (5_000,)),
+    (congruential_walk, lambda rng: (20_000,)),
+    (power_residues, lambda rng: (500, 1_000_003)),
+    (set_bits, lambda rng: (10_000,)),
 ]
