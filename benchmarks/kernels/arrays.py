@@ -252,6 +252,46 @@ def elo(games: Any, results: Any, n: Any) -> Any:
     return rating
 
 
+def scaled_sum(x: Any, y: Any, a: Any) -> Any:
+    y += a * x
+    return y
+
+
+def grey_levels(image: Any) -> Any:
+    grey = 0.299 * image[..., 0] + 0.587 * image[..., 1] + 0.114 * image[..., 2]
+    return grey.astype(np.uint8)
+
+
+def brightened(image: Any, gamma: Any) -> Any:
+    table = (255 * (np.arange(256) / 255.0) ** gamma).astype(np.uint8)
+    return table[image]
+
+
+def drawdown(prices: Any) -> Any:
+    peak = np.maximum.accumulate(prices)
+    return ((peak - prices) / peak).max()
+
+
+def causal_weights(scores: Any) -> Any:
+    allowed = np.tril(np.ones(scores.shape, dtype=np.bool_))
+    masked = np.where(allowed, scores, -1e9)
+    e = np.exp(masked - masked.max(axis=1)[:, None])
+    return e / e.sum(axis=1)[:, None]
+
+
+def lengths(points: Any) -> Any:
+    return np.sqrt((points * points).sum(axis=1))
+
+
+def nearest_centre(points: Any, centres: Any) -> Any:
+    away = points[:, None] - centres[None, :]
+    return np.abs(away).argmin(axis=1)
+
+
+def total_variation(x: Any) -> Any:
+    return np.abs(np.diff(x)).sum()
+
+
 def _grid(n: int) -> Any:
     return np.linspace(-2, 1, n)[None, :] + 1j * np.linspace(-1.5, 1.5, n)[:, None]
 
@@ -299,5 +339,13 @@ KERNELS = [
             rng.random(10),
         ),
     ),
+    (scaled_sum, lambda rng: (rng.random(10_000), rng.random(10_000), 0.5)),
+    (grey_levels, lambda rng: (rng.integers(0, 256, (200, 200, 3)).astype(np.uint8),)),
+    (brightened, lambda rng: (rng.integers(0, 256, (200, 200)).astype(np.uint8), 0.45)),
+    (drawdown, lambda rng: (100 + rng.standard_normal(20_000).cumsum(),)),
+    (causal_weights, lambda rng: (rng.random((200, 200)),)),
+    (lengths, lambda rng: (rng.random((20_000, 3)),)),
+    (nearest_centre, lambda rng: (rng.random(2_000), rng.random(40))),
+    (total_variation, lambda rng: (rng.random(20_000),)),
     (elo, lambda rng: (rng.integers(0, 50, (3_000, 2)), rng.random(3_000).round(), 50)),
 ]
