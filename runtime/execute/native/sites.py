@@ -86,11 +86,11 @@ class Site:
         span = self.node.span
         where = f"{os.path.basename(span.file)}:{span.line}" if span else "a loop"
         known = " and ".join(self.all_made)
-        code = f"for {known}" if known else "for no types"
+        code = f"native code for {known}, which came" if known else "no native code for what came"
         if not known and not self.reason and not self.inner:
             return ""
         reason = self.reason or next((one.reason for one in self.inner.values() if one.reason), "")
-        return f"{where} has code {code} found at run time{f': {reason}' if reason else ''}"
+        return f"{where} has {code}{f': {reason}' if reason else ''}"
 
     @property
     def all_made(self) -> list[str]:
