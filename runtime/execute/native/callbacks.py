@@ -51,7 +51,7 @@ HEAVY = frozenset(
         "fft.rfft2 fft.irfft2 fft.fftshift fft.ifftshift fft.fftfreq fft.rfftfreq"
     ).split()
 )
-GAIN = 3  # times faster than the plan is a loop that draws a number in each trip
+GAINS = {False: 100, True: 3}  # times faster than the plan is a loop of draws, without and with Python's help
 OWN, WANTED = 0x4, abi.IN_ORDER | abi.WRITEABLE | 0x4  # flags of an array that owns its memory
 
 

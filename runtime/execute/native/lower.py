@@ -151,7 +151,7 @@ class _Lowering:
         s = self.state
         e = self.e
         written = frozenset(s.written)
-        faster = min(gain(self.graph), callbacks.GAIN) if s.calls_streams else gain(self.graph)
+        faster = callbacks.GAINS[s.calls_streams] if s.streams else gain(self.graph)
         return Kernel(
             text, tuple(e.declarations), params, shape, written, tuple(s.saves), s.owned, e.watch, e.outside,
             e.bails > 0, e.wrapping > 0 and not e.noting, s.objects, s.addresses, faster,

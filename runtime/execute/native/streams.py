@@ -21,6 +21,10 @@ from runtime.ir.walk import walk_nodes
 from runtime.ops.draws import methods_of
 from runtime.types import ObjectType
 
+_GET: Callable[[Any, bytes], int] = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+
 
 def is_stream(cls: Any) -> bool:
     """Whether it is a class of random streams that native code knows."""
@@ -57,11 +61,7 @@ def _bits(stream: Any) -> Any:
 def pointer(stream: Any) -> int:
     """The address of the struct that NumPy's C functions take; 0 for streams of Python's own."""
     bits = _bits(stream)
-    if bits is None:
-        return 0
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return int(get(bits.capsule, b"BitGenerator"))
+    return 0 if bits is None else _GET(bits.capsule, b"BitGenerator")
 
 
 def kept(at: int, *streams: Any) -> tuple[Callable[[], object], ...]:
@@ -69,9 +69,8 @@ def kept(at: int, *streams: Any) -> tuple[Callable[[], object], ...]:
 
     at: where their addresses are written to."""
     ways = [_kept(stream) for stream in streams]
-    addresses = (ctypes.c_void_p * len(streams)).from_address(at)
     for k, stream in enumerate(streams):
-        addresses[k] = pointer(stream)
+        ctypes.c_void_p.from_address(at + 8 * k).value = pointer(stream)
 
     def put_back() -> None:
         for way, state in ways:
