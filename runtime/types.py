@@ -185,9 +185,15 @@ def type_of(value: Any) -> Type:
         return ObjectType(cls) if value.dtype.kind in "OVUS" else ArrayType(value.dtype, (), scalar=True)
     if cls is tuple or is_namedtuple(cls):
         return TupleType(tuple(map(type_of, value)), cls)
-    if cls.__module__.partition(".")[0] == "cupy" and cls.__name__ == "ndarray":
+    if cls.__name__ == "ndarray" and library(cls) == "cupy":
         return ArrayType(np.dtype(value.dtype), tuple(value.shape), device="cuda")
     return ObjectType(cls)
+
+
+def library(cls: type) -> str:
+    """The package or module outside all others that a class says it is from; "" where it says no name."""
+    name = cls.__module__
+    return name.partition(".")[0] if isinstance(name, str) else ""
 
 
 TEXTS: dict[str, type] = {"U": np.str_, "S": np.bytes_, "T": str}  # elements by kind of dtype

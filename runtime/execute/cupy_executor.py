@@ -25,6 +25,7 @@ import numpy as np
 from runtime.errors import DeviceError
 from runtime.execute.loader import load
 from runtime.execute.plan import PlanSource
+from runtime.types import library
 
 INSTALL = "pip install cupy-cuda13x (or cupy-cuda12x, after the CUDA version of the driver)"
 UPLOAD = "move it once, before the call: cupy.asarray({name})"
@@ -33,7 +34,7 @@ UPLOAD = "move it once, before the call: cupy.asarray({name})"
 def is_cupy_array(value: Any) -> bool:
     """Whether the value is a CuPy array; asks its class only, so that CuPy need not be there."""
     cls = type(value)
-    return cls.__name__ == "ndarray" and cls.__module__.partition(".")[0] == "cupy"
+    return cls.__name__ == "ndarray" and library(cls) == "cupy"
 
 
 def leaves(named: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:

@@ -37,6 +37,7 @@ from runtime.types import (
     Type,
     WeakType,
     join,
+    library,
     numeric,
     static_or_weak,
 )
@@ -305,7 +306,7 @@ def _settled(cls: type | None, wanted: Any) -> bool:
     """
     if isinstance(wanted, types.UnionType):
         return all(_settled(cls, c) for c in wanted.__args__)
-    stays = wanted.__module__.partition(".")[0] in sys.stdlib_module_names
+    stays = library(wanted) in sys.stdlib_module_names
     inherited = cls is not None and wanted in cls.__mro__
     return type(wanted) is type or type(wanted) is ABCMeta and (stays or inherited)
 

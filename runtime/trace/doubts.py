@@ -19,7 +19,7 @@ from runtime.trace.core import Trace
 from runtime.trace.heap import ANY, NOTHING, Loaded
 from runtime.trace.trust import TRUSTED, calls_python
 from runtime.trace.values import Object, Traced, known_class
-from runtime.types import MaybeUnbound, ObjectType, TupleType, Type
+from runtime.types import MaybeUnbound, ObjectType, TupleType, Type, library
 
 TAME, UNSURE, WILD = 0, 1, 2  # runs no code of the user's; can't tell; runs code of the user's
 # Iterators over what nobody can change or compute meanwhile; to pull from any other may run other code.
@@ -38,7 +38,7 @@ _DANGEROUS = frozenset({
 
 def benign_class(cls: type) -> bool:
     """Whether methods and operators of the class are C code that changes nothing but the object itself."""
-    return not cls.__flags__ & (1 << 9) or cls.__module__.partition(".")[0] in TRUSTED | {"collections"}
+    return not cls.__flags__ & (1 << 9) or library(cls) in TRUSTED | {"collections"}
 
 
 def class_wildness(cls: type | None) -> int:
@@ -162,7 +162,7 @@ def _reach(target: Any) -> int:
     owner = getattr(target, "__self__", None)
     if isinstance(target, (types.BuiltinFunctionType, types.MethodType)) and owner is not None:
         if not isinstance(owner, (types.ModuleType, type)):  # a method of an object: of a random stream, say
-            return UNSURE if type(owner).__module__.partition(".")[0] in ("random", "numpy") else WILD
+            return UNSURE if library(type(owner)) in ("random", "numpy") else WILD
         if isinstance(owner, type):
             return TAME if benign_class(owner) else WILD
     top = module.partition(".")[0]

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from runtime.types import library
+
 # Modules whose contents are taken to stay as they are; their functions are known by the op table or pure.
 TRUSTED = frozenset(
     {
@@ -39,6 +41,6 @@ def trusted(value: Any) -> bool:
     if isinstance(value, (types.BuiltinFunctionType, np.ufunc)):
         return True
     if isinstance(value, type):
-        return not value.__flags__ & (1 << 9) or value.__module__.partition(".")[0] in TRUSTED
+        return not value.__flags__ & (1 << 9) or library(value) in TRUSTED
     module = getattr(value, "__module__", None)
     return callable(value) and isinstance(module, str) and module.partition(".")[0] in TRUSTED

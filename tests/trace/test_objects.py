@@ -579,3 +579,16 @@ def test_long_lists_are_not_guarded_item_by_item() -> None:
 
     assert f(list(range(1000))) == 499500 and f(list(range(5))) == 10 and f([1.5]) == 1.5
     assert len(f.traces) == 1 and len(f.get_concrete_function([1]).guards) < 4
+
+
+@pytest.mark.parametrize("module", [None, 5, property(lambda self: "x")])
+@pytest.mark.parametrize("executor", ["auto", "numpy"])
+def test_a_class_whose_module_is_no_text(module: Any, executor: str) -> None:
+    odd = type("Odd", (), {"__module__": module, "rate": 2.0, "doubled": lambda self, x: x * self.rate})
+
+    def used(thing: Any, x: Any) -> Any:
+        total = thing.doubled(x) if isinstance(thing, odd) else x
+        return total + odd().rate
+
+    with ag.settings.override(executor=executor):
+        assert np.array_equal(ag.function(used)(odd(), np.ones(2)), [4.0, 4.0])
