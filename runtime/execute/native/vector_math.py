@@ -107,17 +107,14 @@ def exp(v: Lanes, x: str) -> str:
     """
     e, least = v.e, v.c(-EXP_LIMIT[v.bits] - 1)
     far = v.test("olt", x, least)
-    if v.scales():
-        x = v.where(far, least, x)
-        if v.bits == 64:
-            return _exp_by_eighths(v, x)
-        p, k, ki = _reduced_exp(v, x)
-        return v.scaled(v.add(p, v.c(1.0)), k, ki)
     if e.reports:
         flag = e.op(f"select i1 {v.any(far)}, i32 {UNDERFLOW}, i32 0")
         before = e.effect("load i32, ptr %raised")
         e.line(f"store i32 {e.effect(f'or i32 {before}, {flag}')}, ptr %raised")
-    p, k, ki = _reduced_exp(v, v.where(far, v.c(0.0), x))
+    x = v.where(far, v.c(0.0), x)
+    if v.scales() and v.bits == 64:
+        return v.where(far, v.c(0.0), _exp_by_eighths(v, x))
+    p, k, ki = _reduced_exp(v, x)
     return v.where(far, v.c(0.0), v.scaled(v.add(p, v.c(1.0)), k, ki))
 
 

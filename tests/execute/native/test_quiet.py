@@ -13,6 +13,7 @@ import autograph as ag
 from runtime.config import settings
 from runtime.execute.native.executor import unavailable
 from tests.execute.native.harness import both
+from tests.execute.native.harness import seen as outcome
 
 pytestmark = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
 BYTES = np.random.default_rng(0).integers(0, 256, 300).astype(np.uint8)
@@ -179,3 +180,20 @@ def test_nan_is_compared_without_any_flag(function: Callable[..., Any], dtype: s
         f = ag.function(function)
         f(x, np.full(1000, 0.5, dtype))
     assert f.traces[-1].concrete.native.bails == 0
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_exponentials_of_what_is_far_below(dtype: str) -> None:
+    def weights(x):  # type: ignore[no-untyped-def]
+        return np.exp(x)
+
+    usual, eps, tiny = np.linspace(-80, 5, 67).astype(dtype), 4 * np.finfo(dtype).eps, np.finfo(dtype).tiny
+    for far in (-1e9, -750.0, -746.1, -745.9, -744.0, -104.5, -103.0, -90.0, -np.inf):
+        x = usual.copy()
+        x[::5] = far
+        with settings.override(executor="native", compile="now"):
+            with np.errstate(under="ignore"):
+                assert np.allclose(ag.function(weights)(x), np.exp(x), rtol=eps, atol=tiny)
+            for mode in ("raise", "warn"):  # whether it is reported, not what the last bits are
+                wanted, found = (outcome(f, (x,), under=mode) for f in (weights, ag.function(weights)))
+                assert (found.error, found.warned) == (wanted.error, wanted.warned), far
