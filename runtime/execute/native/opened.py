@@ -46,10 +46,10 @@ class Holder:
 
 
 def may_hold(cls: type) -> bool:
-    """Whether objects of a class hold fields that reading and writing only read and write."""
+    """Whether reading fields of objects of a class does nothing but read them."""
     if cls is dict or cls is list:
         return True
-    own = cls.__flags__ & _OF_USERS and not issubclass(cls, type) and ordinary(cls)
+    own = cls.__flags__ & _OF_USERS and not issubclass(cls, type) and getattr(cls, "__dictoffset__", 0) != 0
     read: Any = cls.__getattribute__
     return bool(own) and read is object.__getattribute__ and not hasattr(cls, "__getattr__")
 
@@ -225,7 +225,9 @@ def whole(graph: Graph) -> Opened | None:
 def _values(kind: Holder) -> Values:
     if kind.cls is list:
         return Values("getitem", OPS, length=kind.count)
-    return Values("getitem" if kind.cls is dict else "py.getattr", OPS, plain=True)
+    if kind.cls is dict:
+        return Values("getitem", OPS)
+    return Values("py.getattr", OPS, plain=ordinary(kind.cls))
 
 
 @dataclasses.dataclass(frozen=True)

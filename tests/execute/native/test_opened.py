@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import pathlib
 import warnings
 from collections import OrderedDict
@@ -29,6 +30,12 @@ class Body:
         self.x = self.x + self.v * dt
         self.t += dt
         self.steps += 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    x: float = 1.5
+    t: float = 0.5
 
 
 class Slotted:
@@ -68,6 +75,12 @@ def times(b: Any, n: int) -> Any:
     for i in range(n):
         b.t = b.t + b.x * i
     return b.t
+
+
+def read_only(b: Any, y: Any, n: int) -> Any:
+    for i in range(n):
+        y[i % 3] += b.x * i + b.t
+    return y
 
 
 def heavier(b: Any, n: int) -> Any:
@@ -203,6 +216,9 @@ CASES: tuple[tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]], ...] = (
     (times, lambda: (Body(), I(7))),
     (times, lambda: (Body(), 4)),
     (steps, lambda: (Body(), 3)),
+    (times, lambda: (Frozen(), I(7))),
+    (read_only, lambda: (Frozen(), np.zeros(3), I(40))),
+    (read_only, lambda: (Body(), np.zeros(3), I(40))),
     (heavier, lambda: (Body(), I(7))),
     (heavier, lambda: (Body(), I(2))),
     (fails, lambda: (Body(), I(3))),
@@ -296,7 +312,10 @@ def test_methods_helpers_and_classes_may_change_between_calls(monkeypatch: pytes
     assert seen(helping, body, I(5)) == seen(helped, body, I(5))
 
 
-@pytest.mark.parametrize(("f", "make"), [(steps, lambda: (Body(), I(50))), (descent, CASES[18][1])])
+@pytest.mark.parametrize(
+    ("f", "make"),
+    [(steps, lambda: (Body(), I(50))), (descent, lambda: ({"b": 0.0, "w": np.zeros(2)}, X, Y, I(9)))],
+)
 def test_such_loops_are_native(f: Callable[..., Any], make: Callable[[], tuple[Any, ...]]) -> None:
     with settings.override(executor="auto", compile="now"):
         converted = ag.function(f)
