@@ -10,7 +10,7 @@ import numpy as np
 
 from runtime.dataclass import dataclass
 from runtime.execute.native.emit import Emitter
-from runtime.execute.native.kinds import Members, Scalar, Unlowered
+from runtime.execute.native.kinds import SUPPORTED, Members, Scalar, Unlowered
 from runtime.execute.native.ranges import Span
 from runtime.execute.native.values import Arr, Num, Tup, Val
 from runtime.ir.graph import Value
@@ -120,6 +120,7 @@ class State:
     def symbol(self, value: object) -> str:
         """The symbol of a Python object, which lives as long as the code."""
         if isinstance(value, np.dtype):
+            value = SUPPORTED.get(value.num, value)  # arrays have this one, whichever equals it is in types
             name = f"autograph_descr_{value.num}"
         else:
             name = next(

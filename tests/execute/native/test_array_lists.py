@@ -10,7 +10,9 @@ import pytest
 
 import autograph as ag
 from runtime.config import settings
+from runtime.execute.native.emit import Emitter
 from runtime.execute.native.executor import unavailable
+from runtime.execute.native.state import State
 from tests.execute.native.harness import both, nothing_is_left_behind
 
 pytestmark = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
@@ -403,3 +405,12 @@ def test_a_list_that_is_looked_into_stays_known() -> None:
     converted = both(asked_and_gone_through, [(Y,)])
     (loop,) = (n for n in converted.traces[-1].concrete.graph.nodes if n.op == "for")
     assert [str(v.type) for v in loop.outputs] == ["float64[2]"]
+
+
+def test_dtypes_that_equal_one_another_are_one() -> None:
+    other, state = np.dtype(np.float64, copy=True), State(Emitter(False))
+    assert other is not np.dtype(np.float64)
+    name = state.symbol(other)[1:]
+    assert state.objects[name] is np.dtype(
+        np.float64
+    )  # else no call would be taken
