@@ -411,6 +411,4 @@ def test_dtypes_that_equal_one_another_are_one() -> None:
     other, state = np.dtype(np.float64, copy=True), State(Emitter(False))
     assert other is not np.dtype(np.float64)
     name = state.symbol(other)[1:]
-    assert state.objects[name] is np.dtype(
-        np.float64
-    )  # else no call would be taken
+    assert state.objects[name] is np.dtype(np.float64)  # else no call would be taken
