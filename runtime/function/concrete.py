@@ -174,7 +174,7 @@ class ConcreteFunction:
             return False
         if self.native is not None and (self.native.certain or self.native.hopeful):
             return False
-        self.not_native = NO_GAIN
+        self._native, self.not_native = None, NO_GAIN  # loops that it had would never run
         return True
 
     @property

