@@ -30,7 +30,7 @@ OLDEST = (0, 45)
 TRIPLE = "x86_64-unknown-linux-gnu"
 _FASTCALL = 0x80
 LONG = 700  # lines of a function from which on half of LLVM's passes cost more than they save
-VERY_LONG = 2000  # and nearly all of them
+VERY_LONG = 2000  # and all but the one that keeps numbers in registers
 # Held while LLVM works.  A fork waits for it: the child would never get what the compiling thread holds.
 # A finalizer that runs meanwhile may call a function that is compiled then, so the lock lets its owner in.
 LOCK = ForkLock()
@@ -194,8 +194,10 @@ def _sorted_out(text: str) -> tuple[dict[str, str], bool]:
         name = head.partition("@")[2].partition("(")[0]
         if COLD in head:
             kinds[name] = "none"
-        elif BRIEFLY in head or lines > VERY_LONG:
+        elif BRIEFLY in head:
             kinds[name] = "few"
+        elif lines > VERY_LONG:
+            kinds[name] = "least"
         elif lines > LONG:
             kinds[name] = "quick"
         long = long or lines > VERY_LONG
@@ -225,11 +227,14 @@ def _passes() -> dict[str, tuple[tuple[Any, Any], ...]]:
     few.add_sroa_pass()
     few.add_instruction_combine_pass()
     few.add_simplify_cfg_pass()
+    least = binding.create_new_function_pass_manager()
+    least.add_sroa_pass()
     usual, quick = builder_of(2), builder_of(1)
     return {
         "usual": ((usual.getFunctionPassManager(), usual), (unroll, usual)),
         "quick": ((quick.getFunctionPassManager(), quick), (unroll, quick)),
         "few": ((few, usual),),
+        "least": ((least, usual),),
         "none": (),
     }
 
