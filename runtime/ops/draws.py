@@ -258,6 +258,17 @@ def made_stream(target: Any, args: Sequence[Type], kwargs: Mapping[str, Type]) -
     return ObjectType(_loaded("numpy.random", "Generator")) if plain else None
 
 
+def exchanged() -> list[str]:
+    """The functions of `np.random` in whose place there is something else at present."""
+    module, cls = sys.modules.get("numpy.random"), _loaded("numpy.random", "RandomState")
+    held = {} if module is None else vars(module)
+    return [
+        name
+        for name in (STATE if cls is not None else ())
+        if name in held and getattr(held[name], "__func__", None) is not getattr(cls, name, None)
+    ]
+
+
 def _loaded(module: str, name: str) -> Any:
     """What a module calls so; None where it is not loaded."""
     return getattr(sys.modules.get(module), name, None)

@@ -12,12 +12,13 @@ import numpy as np
 from runtime.config import settings
 from runtime.errors import AutographError, Span, TraceError, Untraceable
 from runtime.ir.graph import Graph, Operand
+from runtime.ops.draws import exchanged
 from runtime.ops.table import BY_CALLABLE, BY_METHOD, OPS
 from runtime.places import place, span_here, span_of_error
 from runtime.trace import variables
 from runtime.trace.core import Diverged, Trace
 from runtime.trace.outputs import structure
-from runtime.trace.outside import guard_namedtuple
+from runtime.trace.outside import guard_draws, guard_namedtuple
 from runtime.trace.protocol import Protocol
 from runtime.trace.record import Argument, Path, TraceResult
 from runtime.trace.regions import always_raises
@@ -117,6 +118,7 @@ def trace_call(
                     raise trace.refused[0]
                 if trace.doomed is not None:
                     raise trace.doomed
+                guard_draws(trace, exchanged())
                 if trace.restore_members():
                     raise Untraceable("a member of an enumeration is given an attribute")
         except AutographError as error:

@@ -592,6 +592,9 @@ def _stream_claim(trace: Trace, target: Any, args: Any, kwargs: dict[str, Any]) 
     if isinstance(target, (types.MethodType, types.BuiltinFunctionType)):
         cls, name = type(target.__self__), target.__name__
         own = isinstance(target, types.BuiltinFunctionType) or target.__func__ is getattr(cls, name, None)
-        return _drawn(trace, cls, name, args, kwargs) if own else None
+        claim = _drawn(trace, cls, name, args, kwargs) if own else None
+        if claim is not None and getattr(np.random, name, None) is target:
+            outside.guard_draws(trace, [name])
+        return claim
     types_of = {key: trace.type_of(x) for key, x in kwargs.items()}
     return made_stream(target, [trace.type_of(x) for x in args], types_of)

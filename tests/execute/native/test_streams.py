@@ -304,6 +304,25 @@ def test_methods_of_the_modules_that_are_exchanged(monkeypatch):
             same(want, g(N))
 
 
+def global_draws(n):
+    x = 0.0
+    for _ in range(n):
+        x += np.random.random()
+    return x
+
+
+def test_methods_of_numpys_module_that_are_exchanged(monkeypatch):
+    g = ag.function(global_draws)
+    own = np.random.random
+    for new in (own, lambda: 2.0, own, lambda: 3, own):
+        monkeypatch.setattr(np.random, "random", new)
+        for _ in range(2):
+            np.random.seed(4)
+            want = global_draws(N)
+            np.random.seed(4)
+            same(want, g(N))
+
+
 def test_errors_of_the_modules_streams():
     g = ag.function(refused)
     for n in (N, N, 2, N):
