@@ -593,7 +593,7 @@ def _stream_claim(trace: Trace, target: Any, args: Any, kwargs: dict[str, Any]) 
         cls, name = type(target.__self__), target.__name__
         own = isinstance(target, types.BuiltinFunctionType) or target.__func__ is getattr(cls, name, None)
         claim = _drawn(trace, cls, name, args, kwargs) if own else None
-        if claim is not None and getattr(np.random, name, None) is target:
+        if claim is not None and cls.__name__ == "RandomState" and getattr(np.random, name, None) is target:
             outside.guard_draws(trace, [name])
         return claim
     types_of = {key: trace.type_of(x) for key, x in kwargs.items()}
