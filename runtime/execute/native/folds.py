@@ -367,6 +367,44 @@ def _halved(lanes: int, v: str, current: str, step: Callable[[str, str, str], st
     return tree, current
 
 
+def _extreme_ended(t: str, how: str, barrier: str, call: str) -> str:
+    """The end of `extreme`: what is left of a short line, and NumPy's own loop for NaN and zeros."""
+    return f"""rest:
+  %k = phi i64 [ %begin, %halved ], [ %k1, %left ]
+  %r = phi {t} [ %best, %halved ], [ %r1, %left ]
+  %odd = phi i1 [ %odd0, %halved ], [ %odd1, %left ]
+  %still = icmp slt i64 %k, %n
+  br i1 %still, label %left, label %ended
+left:
+  %atk = getelementptr {t}, ptr %p, i64 %k
+  %z = load {t}, ptr %atk, align 1
+  %zc = fcmp {how} {t} %r, %z
+  %r1 = select i1 %zc, {t} %r, {t} %z
+  %zu = fcmp uno {t} %z, %z
+  %odd1 = or i1 %odd, %zu
+  %k1 = add i64 %k, 1
+  br label %rest
+ended:
+  %nan = fcmp uno {t} %head, %head
+  %zero = fcmp oeq {t} %r, 0.0
+  %odd2 = or i1 %odd, %zero
+  %odd3 = or i1 %odd2, %nan
+  br i1 %odd3, label %other, label %plain
+plain:
+  ret {t} %r
+other:
+  {barrier}
+  call void @llvm.x86.sse.ldmxcsr(ptr %control)
+  {barrier}
+  store {t} %head, ptr %cell
+  %second = getelementptr {t}, ptr %p, i64 1
+  %less = sub i64 %n, 1
+  {call}
+  %found = load {t}, ptr %cell
+  ret {t} %found
+"""
+
+
 def extreme(state: State, name: str, kind: Scalar) -> str:
     """The largest or smallest float; NaN and zeros by NumPy's own loop."""
     t, function = kind.llvm, f"{name}_{kind.llvm}"
@@ -433,41 +471,17 @@ halved:
   %odd0 = call i1 @llvm.vector.reduce.or.v{lanes}i1({b} %u)
   %begin = select i1 %small, i64 0, i64 %n
   br label %rest
-rest:
-  %k = phi i64 [ %begin, %halved ], [ %k1, %left ]
-  %r = phi {t} [ %best, %halved ], [ %r1, %left ]
-  %odd = phi i1 [ %odd0, %halved ], [ %odd1, %left ]
-  %still = icmp slt i64 %k, %n
-  br i1 %still, label %left, label %ended
-left:
-  %atk = getelementptr {t}, ptr %p, i64 %k
-  %z = load {t}, ptr %atk, align 1
-  %zc = fcmp {how} {t} %r, %z
-  %r1 = select i1 %zc, {t} %r, {t} %z
-  %zu = fcmp uno {t} %z, %z
-  %odd1 = or i1 %odd, %zu
-  %k1 = add i64 %k, 1
-  br label %rest
-ended:
-  %nan = fcmp uno {t} %head, %head
-  %zero = fcmp oeq {t} %r, 0.0
-  %odd2 = or i1 %odd, %zero
-  %odd3 = or i1 %odd2, %nan
-  br i1 %odd3, label %other, label %plain
-plain:
-  ret {t} %r
-other:
-  {barrier}
-  call void @llvm.x86.sse.ldmxcsr(ptr %control)
-  {barrier}
-  store {t} %head, ptr %cell
-  %second = getelementptr {t}, ptr %p, i64 1
-  %less = sub i64 %n, 1
-  {call}
-  %found = load {t}, ptr %cell
-  ret {t} %found
-"""
+{_extreme_ended(t, how, barrier, call)}"""
     return define(state, function, t, body)
+
+
+def _normal(kind: Scalar, new: str, x: str, wide: str) -> str:
+    """Bools in memory are true where they are not zero."""
+    if kind.kind != "b":
+        return f"  {new} = freeze {wide} {x}"
+    mask = wide.replace("i8", "i1")
+    zero = "0" if wide == "i8" else "zeroinitializer"
+    return f"  {new}b = icmp ne {wide} {x}, {zero}\n  {new} = zext {mask} {new}b to {wide}"
 
 
 def integers(state: State, name: str, kind: Scalar) -> str:
@@ -480,14 +494,7 @@ def integers(state: State, name: str, kind: Scalar) -> str:
     start, how = neutral(name, kind), _step(name, kind)
     again = name not in ("sum", "prod")  # whether an element may count twice: those of the last whole vector
 
-    def normal(new: str, x: str, wide: str) -> str:
-        """Bools in memory are true where they are not zero."""
-        if kind.kind != "b":
-            return f"  {new} = freeze {wide} {x}"
-        mask = wide.replace("i8", "i1")
-        zero = "0" if wide == "i8" else "zeroinitializer"
-        return f"  {new}b = icmp ne {wide} {x}, {zero}\n  {new} = zext {mask} {new}b to {wide}"
-
+    normal = functools.partial(_normal, kind)
     state.e.declare("declare i64 @llvm.smin.i64(i64, i64)")
     tree, current = _halved(lanes, v, "%m", lambda new, old, x: _folding(how, new, old, x, v, b))
     newline, phis, steps, joins = "\n", [], [], [f"  %c0 = freeze {v} %w0"]
