@@ -367,8 +367,29 @@ def _halved(lanes: int, v: str, current: str, step: Callable[[str, str, str], st
     return tree, current
 
 
-def _extreme_ended(t: str, how: str, barrier: str, call: str) -> str:
-    """The end of `extreme`: what is left of a short line, and NumPy's own loop for NaN and zeros."""
+def _singles(t: str, lanes: int, how: str) -> str:
+    """The text that goes on vector by vector; the last one overlaps what was there before."""
+    v, b = f"<{lanes} x {t}>", f"<{lanes} x i1>"
+    return f"""singles:
+  %sj = phi i64 [ %whole, %joined ], [ %sj1, %single ]
+  %m = phi {v} [ %j{RUNNING - 1}, %joined ], [ %n9, %single ]
+  %u = phi {b} [ %v{RUNNING - 1}, %joined ], [ %w, %single ]
+  %over = icmp sge i64 %sj, %n
+  %done = select i1 %small, i1 true, i1 %over
+  br i1 %done, label %halved, label %single
+single:
+  %from = call i64 @llvm.smin.i64(i64 %sj, i64 %tail)
+  %ats = getelementptr {t}, ptr %p, i64 %from
+  %x = load {v}, ptr %ats, align 1
+{_better(how, "%n9", "%m", "%x", v, b)}
+  %ss = fcmp uno {v} %x, %x
+  %w = or {b} %u, %ss
+  %sj1 = add i64 %sj, {lanes}
+  br label %singles"""
+
+
+def _left(t: str, how: str) -> str:
+    """The text that goes through elements that fill no vector."""
     return f"""rest:
   %k = phi i64 [ %begin, %halved ], [ %k1, %left ]
   %r = phi {t} [ %best, %halved ], [ %r1, %left ]
@@ -383,26 +404,7 @@ left:
   %zu = fcmp uno {t} %z, %z
   %odd1 = or i1 %odd, %zu
   %k1 = add i64 %k, 1
-  br label %rest
-ended:
-  %nan = fcmp uno {t} %head, %head
-  %zero = fcmp oeq {t} %r, 0.0
-  %odd2 = or i1 %odd, %zero
-  %odd3 = or i1 %odd2, %nan
-  br i1 %odd3, label %other, label %plain
-plain:
-  ret {t} %r
-other:
-  {barrier}
-  call void @llvm.x86.sse.ldmxcsr(ptr %control)
-  {barrier}
-  store {t} %head, ptr %cell
-  %second = getelementptr {t}, ptr %p, i64 1
-  %less = sub i64 %n, 1
-  {call}
-  %found = load {t}, ptr %cell
-  ret {t} %found
-"""
+  br label %rest"""
 
 
 def extreme(state: State, name: str, kind: Scalar) -> str:
@@ -449,29 +451,33 @@ go:
 joined:
 {newline.join(joins)}
   br label %singles
-singles:
-  %sj = phi i64 [ %whole, %joined ], [ %sj1, %single ]
-  %m = phi {v} [ %j{count - 1}, %joined ], [ %n9, %single ]
-  %u = phi {b} [ %v{count - 1}, %joined ], [ %w, %single ]
-  %over = icmp sge i64 %sj, %n
-  %done = select i1 %small, i1 true, i1 %over
-  br i1 %done, label %halved, label %single
-single:
-  %from = call i64 @llvm.smin.i64(i64 %sj, i64 %tail)
-  %ats = getelementptr {t}, ptr %p, i64 %from
-  %x = load {v}, ptr %ats, align 1
-{_better(how, "%n9", "%m", "%x", v, b)}
-  %ss = fcmp uno {v} %x, %x
-  %w = or {b} %u, %ss
-  %sj1 = add i64 %sj, {lanes}
-  br label %singles
+{_singles(t, lanes, how)}
 halved:
 {newline.join(tree)}
   %best = extractelement {v} {current}, i32 0
   %odd0 = call i1 @llvm.vector.reduce.or.v{lanes}i1({b} %u)
   %begin = select i1 %small, i64 0, i64 %n
   br label %rest
-{_extreme_ended(t, how, barrier, call)}"""
+{_left(t, how)}
+ended:
+  %nan = fcmp uno {t} %head, %head
+  %zero = fcmp oeq {t} %r, 0.0
+  %odd2 = or i1 %odd, %zero
+  %odd3 = or i1 %odd2, %nan
+  br i1 %odd3, label %other, label %plain
+plain:
+  ret {t} %r
+other:
+  {barrier}
+  call void @llvm.x86.sse.ldmxcsr(ptr %control)
+  {barrier}
+  store {t} %head, ptr %cell
+  %second = getelementptr {t}, ptr %p, i64 1
+  %less = sub i64 %n, 1
+  {call}
+  %found = load {t}, ptr %cell
+  ret {t} %found
+"""
     return define(state, function, t, body)
 
 
@@ -494,7 +500,6 @@ def integers(state: State, name: str, kind: Scalar) -> str:
     start, how = neutral(name, kind), _step(name, kind)
     again = name not in ("sum", "prod")  # whether an element may count twice: those of the last whole vector
 
-    normal = functools.partial(_normal, kind)
     state.e.declare("declare i64 @llvm.smin.i64(i64, i64)")
     tree, current = _halved(lanes, v, "%m", lambda new, old, x: _folding(how, new, old, x, v, b))
     newline, phis, steps, joins = "\n", [], [], [f"  %c0 = freeze {v} %w0"]
@@ -503,7 +508,7 @@ def integers(state: State, name: str, kind: Scalar) -> str:
         steps.append(f"""  %o{k} = add i64 %wi, {k * lanes}
   %at{k} = getelementptr {t}, ptr %p, i64 %o{k}
   %x{k} = load {v}, ptr %at{k}, align 1
-{normal(f"%y{k}", f"%x{k}", v)}
+{_normal(kind, f"%y{k}", f"%x{k}", v)}
 {_folding(how, f"%w{k}n", f"%w{k}", f"%y{k}", v, b)}""")
         if k:
             joins.append(_folding(how, f"%c{k}", f"%c{k - 1}", f"%w{k}", v, b))
@@ -534,7 +539,7 @@ go:
   %from = call i64 @llvm.smin.i64(i64 %i, i64 %tail)
   %at = getelementptr {t}, ptr %p, i64 %from
   %x = load {v}, ptr %at, align 1
-{normal("%y", "%x", v)}
+{_normal(kind, "%y", "%x", v)}
 {_folding(how, "%m1", "%m", "%y", v, b)}
   %i1 = add i64 %i, {lanes}
   br label %loop
@@ -550,7 +555,7 @@ rest:
 left:
   %atk = getelementptr {t}, ptr %p, i64 %k
   %z = load {t}, ptr %atk, align 1
-{normal("%zz", "%z", t)}
+{_normal(kind, "%zz", "%z", t)}
 {_folding(how, "%r1", "%r", "%zz", t, "i1")}
   %k1 = add i64 %k, 1
   br label %rest
