@@ -186,8 +186,12 @@ def test_control_c_ends_a_loop_of_calls() -> None:
     with settings.override(executor="native", compile="now"):
         f = ag.function(endless)
         assert f.get_concrete_function(X).executor == "native"
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in background jobs of shells
     timer = threading.Timer(0.3, signal.raise_signal, (signal.SIGINT,))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        f(X)
-    timer.join()
+    try:
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            f(X)
+    finally:
+        timer.join()
+        signal.signal(signal.SIGINT, before)
