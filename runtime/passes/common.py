@@ -12,12 +12,12 @@ from collections.abc import Mapping
 
 from runtime.errors import Span
 from runtime.ir.effects import effect_of
-from runtime.ir.graph import Graph, Node, Operand, Value
+from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.opdef import PURE, OpDef
 from runtime.passes.aliases import Aliases
 from runtime.passes.facts import OPERATORS, gives_view, makes_new, mutable, never_warns, sees_contents_only
 from runtime.passes.rewrite import constant_key, exchanged, users, with_nodes
-from runtime.types import ArrayType
+from runtime.types import ArrayType, ObjectType, WeakType
 
 _REPEATABLE = OPERATORS | {"getitem", "py.getattr", "py.tuple", "py.slice", "py.not", "py.truth", "np.where"}
 _DIFFERENT_EACH_TIME = frozenset({"np.empty", "np.empty_like"})
@@ -78,12 +78,22 @@ def _mergeable(
     if not mutable(two.type):
         return not any(user.op == "py.is" for v in (one, two) for user, _ in users(graph, v))
     if not isinstance(two.type, ArrayType):
-        return node.op == "getitem"  # the very object that is in there
+        return node.op == "getitem" and _picks_one(node)
     if gives_view(node):
         return all(looked_into(graph, v, table) for v in (one, two))
     if not makes_new(node, table):
         return False
     return all(aliases.private(v) and aliases.constant(v) for v in (one, two))
+
+
+def _picks_one(node: Node) -> bool:
+    """Whether an item is the very object that is in there, and not a new container with some of them."""
+    holder, key = node.inputs
+    if isinstance(holder.type, ObjectType) and holder.type.cls is dict:
+        return True
+    if isinstance(key, Const):
+        return type(key.value) in (int, bool, str)
+    return isinstance(key.type, WeakType) or (isinstance(key.type, ArrayType) and key.type.scalar)
 
 
 def _one_line(first: Span | None, second: Span | None) -> bool:

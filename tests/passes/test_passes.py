@@ -358,3 +358,17 @@ def not_cut(n: Any) -> Any:
 def test_what_nobody_reads_is_still_refused(f: Any) -> None:
     with settings.override(executor="numpy"):
         assert ag.function(f)(3) == f(3) != "none"
+
+
+def cut_twice(held: Any, n: Any) -> Any:
+    a, b = held[1:], held[1:]
+    c, d = held[:n], held[:n]
+    a.append(5)
+    c[0] = 7
+    return a, b, c, d, a is b
+
+
+@pytest.mark.parametrize("executor", ["numpy", "native"])
+def test_two_slices_of_a_list_are_two_lists(executor: str) -> None:
+    with settings.override(executor=executor):
+        assert ag.function(cut_twice)([1, 2, 3], 2) == cut_twice([1, 2, 3], 2)
