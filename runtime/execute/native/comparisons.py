@@ -7,13 +7,17 @@ where to go on are left alone, since the instruction for that is quiet.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from re import Match
 from typing import Protocol
 
+from runtime.execute.native import host
 from runtime.pattern import pattern
 
 _COMPARED = pattern(r"(%\S+) = fcmp ([ou][lg][te]) (double|float|<(\d+) x (double|float)>) ([^,]+), ([^,]+)$")
 _PICKED = pattern(r"%\S+ = select i1 (%\S+), (?:double|float) (\S+), \w+ (\S+)$")
+_EXTREMES = {("olt", False): "min", ("ogt", True): "min", ("ogt", False): "max", ("olt", True): "max"}
+_OPPOSITES = {"ule": "ogt", "uge": "olt"}
 _LOGIC = pattern(r"(%\S+) = (?:and|or|xor) i1 (\S+), (\S+)$")
 
 
@@ -55,6 +59,12 @@ def quieten(e: Writer, blocks: Sequence[Block]) -> None:
         name = due.pop()
         picks.add(name)
         due.update(x for x in logic.get(name, ()) if x not in picks)
+    if {"avx512f", "avx512dq"} <= host.flags():  # where one instruction chooses and can be told to be quiet
+        for block in blocks:
+            block.lines = [
+                y for x in block.lines for y in _extreme(e, x, compared) or _rewritten(e, x, picks, {})
+            ]
+        return
     carried = {phi.name for block in blocks for phi in block.phis}
     extremes: dict[str, tuple[str, str]] = {}
     for name, x, best in arms:
@@ -64,6 +74,35 @@ def quieten(e: Writer, blocks: Sequence[Block]) -> None:
                 extremes[name] = x, best
     for block in blocks:
         block.lines = [y for x in block.lines for y in _rewritten(e, x, picks, extremes)]
+
+
+def _extreme(e: Writer, line: str, compared: Mapping[str, Match[str]]) -> list[str]:
+    """What stands in place of a choice of the lesser or the greater of two floats; empty where it is none.
+
+    The instruction gives its second operand for equal ones and for NaN, and can be told to raise no flag.
+    """
+    picked = _PICKED.match(line)
+    m = compared.get(picked[1]) if picked is not None else None
+    if picked is None or m is None or m[4]:
+        return []
+    how, llvm, a, b = m[2], m[3], m[6], m[7]
+    x, other = picked[2], picked[3]
+    if how in _OPPOSITES:
+        how, x, other = _OPPOSITES[how], other, x
+    extreme = _EXTREMES.get((how, x == b))
+    if extreme is None or {x, other} != {a, b}:
+        return []
+    name, lanes, short = line.partition(" ")[0], *((2, "sd") if llvm == "double" else (4, "ss"))
+    wide = f"<{lanes} x {llvm}>"
+    function = f"@llvm.x86.avx512.mask.{extreme}.{short}.round"
+    e.declare(f"declare {wide} {function}({wide}, {wide}, {wide}, i8, i32)")
+    return [
+        f"{name}.first = insertelement {wide} zeroinitializer, {llvm} {x}, i32 0",
+        f"{name}.second = insertelement {wide} zeroinitializer, {llvm} {other}, i32 0",
+        f"{name}.both = call {wide} {function}({wide} {name}.first, {wide} {name}.second,"
+        f" {wide} zeroinitializer, i8 -1, i32 8)",
+        f"{name} = extractelement {wide} {name}.both, i32 0",
+    ]
 
 
 def _rewritten(e: Writer, line: str, picks: set[str], extremes: dict[str, tuple[str, str]]) -> list[str]:

@@ -11,6 +11,7 @@ import pytest
 
 import autograph as ag
 from runtime.config import settings
+from runtime.execute.native import host
 from runtime.execute.native.executor import unavailable
 from tests.execute.native.harness import both
 from tests.execute.native.harness import seen as outcome
@@ -197,3 +198,62 @@ def test_exponentials_of_what_is_far_below(dtype: str) -> None:
             for mode in ("raise", "warn"):  # whether it is reported, not what the last bits are
                 wanted, found = (outcome(f, (x,), under=mode) for f in (weights, ag.function(weights)))
                 assert (found.error, found.warned) == (wanted.error, wanted.warned), far
+
+
+def extremes(x: Any, y: Any) -> Any:
+    for i in range(1, len(x)):
+        a, b = x[i], y[i - 1]
+        kind = i % 8
+        if kind == 0:
+            y[i] = a if a < b else b
+        elif kind == 1:
+            y[i] = b if a < b else a
+        elif kind == 2:
+            y[i] = a if a > b else b
+        elif kind == 3:
+            y[i] = b if a > b else a
+        elif kind == 4:
+            y[i] = a if a <= b else b
+        elif kind == 5:
+            y[i] = b if not a <= b else a
+        elif kind == 6:
+            y[i] = a if not a >= b else b
+        else:
+            y[i] = b if a >= b else a
+    return y
+
+
+def lesser(x: Any, y: Any) -> Any:
+    for i in range(1, len(x)):
+        y[i] = x[i] - min(y[i - 1], x[i], x[i - 1]) if i % 5 else min(x[i], 0.0)
+    return y
+
+
+def greater(x: Any, y: Any) -> Any:
+    for i in range(1, len(x)):
+        y[i] = x[i] if not x[i] <= y[i - 1] else y[i - 1]
+    return y
+
+
+def not_greater(x: Any, y: Any) -> Any:
+    for i in range(1, len(x)):
+        y[i] = y[i - 1] if x[i] >= y[i - 1] else x[i]
+    return y
+
+
+@pytest.mark.parametrize("older", [False, True])
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("function", [extremes, lesser, greater, not_greater, running, between])
+def test_the_lesser_and_the_greater_of_two_floats(
+    function: Callable[..., Any], dtype: str, older: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if older:  # a processor that has no comparison that can be told to raise no flag
+        monkeypatch.setattr(host, "flags", lambda have=host.flags() - {"avx512dq"}: have)
+    odd = [0.0, -0.0, np.nan, -np.nan, 1.0, -1.0]
+    x, y = np.random.default_rng(2).choice(odd, (2, 1000)).astype(dtype)
+    empty = np.empty(0, dtype)
+    both(function, [(x, y), (y, x), (empty, empty)])
+    with settings.override(executor="native", compile="now"):
+        f = ag.function(function)
+        f(x, y)
+    assert f.traces[-1].concrete.native.bails == 0
