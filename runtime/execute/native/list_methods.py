@@ -15,6 +15,7 @@ from runtime.execute.native.arrays import sliced as cut
 from runtime.execute.native.kinds import PYTHON_INT, Unlowered
 from runtime.execute.native.lists import append, item, length, made, of_kind, with_room
 from runtime.execute.native.scalars import index
+from runtime.execute.native.shares import Serial
 from runtime.execute.native.state import Row, State
 from runtime.execute.native.values import (
     LISTS,
@@ -70,6 +71,16 @@ def extend(state: State, x: Lists, source: Val) -> None:
     n = length(state.e, source).text
     with trips(state, n) as k:
         append(state, x, item(state, source, k))
+
+
+def in_place(state: State, op: str, x: Lists, other: Val) -> Lists:
+    """`x += other`: the list itself, with the items of the other one at its end."""
+    if op != "iadd":
+        raise Unlowered("a list that is repeated in its place")
+    if state.e.part is not None:
+        raise Serial
+    extend(state, x, other)
+    return x
 
 
 def unpacked(state: State, x: Lists, count: Val) -> Tup:

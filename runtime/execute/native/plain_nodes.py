@@ -89,6 +89,8 @@ def value(state: State, node: Node, args: list[Val]) -> Val:
     keywords = dict(zip(node.keywords, args[count:], strict=True))
     if op in IN_PLACE and isinstance(args[0], Arr):
         return elementwise.in_place(state, IN_PLACE[op], args[0], beside(args[0], args[1])[1])
+    if op in IN_PLACE and isinstance(args[0], LISTS):
+        return list_methods.in_place(state, op, args[0], args[1])
     op = IN_PLACE.get(op, op)
     if op.startswith("np.") and op != "np.array" and any(isinstance(x, LISTS) for x in args):
         found = list_calls.with_arrays(state, op, args[:count], keywords)

@@ -299,6 +299,20 @@ def backwards_through_states(y, n):  # type: ignore[no-untyped-def]
     return d
 
 
+def added_in_place(y, n):  # type: ignore[no-untyped-def]
+    a = [1]
+    b = a
+    rows = [[0] for _ in range(3)]
+    arrays = [y]
+    for k in range(n):
+        a += [k, k + 1]
+        rows[k % 3] += a[:2]
+        arrays += [y * k]
+    if n < 9:
+        b += b
+    return a, len(b), rows, arrays
+
+
 CASES: list[tuple[Callable[..., Any], bool]] = [
     (sorted_again, True), (one_row_after_the_other, True), (two_rows_take_turns, True),
     (rows_made_anew, True), (beam, True), (lists_asked, True), (best_so_far, True),
@@ -306,7 +320,7 @@ CASES: list[tuple[Callable[..., Any], bool]] = [
     (best_arrays, True), (of_two_kinds_made_anew, True), (best_tuples, True),
     (made_anew_in_inner_loops, True), (asked_later, False), (several_arrays_in_a_trip, True),
     (read_before_anything_is_in, True), (other_methods, True), (cleared, True),
-    (popped_by_a_wrong_index, True), (searched, True), (backwards_through_states, True),
+    (popped_by_a_wrong_index, True), (searched, True), (added_in_place, True), (backwards_through_states, True),
 ]  # fmt: skip
 
 
@@ -316,7 +330,7 @@ def test_lists(function: Callable[..., Any], lowered: bool) -> None:
 
 
 LEAKS = (sorted_again, two_rows_take_turns, beam, best_arrays, best_tuples,
-    other_methods, cleared)  # fmt: skip
+    other_methods, cleared, added_in_place)  # fmt: skip
 
 
 @pytest.mark.parametrize("function", [*LEAKS, popped_by_a_wrong_index], ids=lambda f: f.__name__)
