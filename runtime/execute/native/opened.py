@@ -9,6 +9,8 @@ the part would have left there.  A part that does not get to its end is done aga
 from __future__ import annotations
 
 import dataclasses
+import gc
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -242,11 +244,12 @@ class Opened:
     written: Fields
     outside: Lifted
 
-    def around(self, part: Run, plan: Callable[[], Run], other: Run) -> Run:
+    def around(self, part: Run, plan: Callable[[], Run], other: Run, nested: bool = False) -> Run:
         """What does the whole by a part that does the graph, by the plan where that is given up, and by
-        something else where the inputs are held otherwise."""
+        something else where the inputs are held otherwise.  nested: the part opens what fields hold."""
         space: dict[str, Any] = {"part": part, "plan": plan, "other": other, "values": self.values}
-        space |= {"given_up": _GIVEN_UP, "outside": self.outside.holders}
+        space |= {"given_up": _GIVEN_UP, "outside": self.outside.holders, "above": _above}
+        space |= {"nested": nested, "one_place": _one_place}
         if self.outside.begin.nodes:
             space["begin"] = bare(load(plan_source(self.outside.begin), part=True))
         exec(compile(self.text(space), _FILE, "exec"), space)
@@ -262,12 +265,10 @@ class Opened:
         for k, one in self.holders:
             space |= {f"C{k}": one.cls, f"M{k}": one.cls.__mro__, f"K{k}": one.keys}
             lines.append(f"if {_misfit(k, one)}: return other({every})")
-        same = [f"a{i} is a{k}" for i, _ in self.holders for k, _ in self.holders if i < k]
-        same += [
-            f"id(a{k}) in outside" for k, one in self.holders if one.cls is dict and self.outside.holders
-        ]
-        if same:
-            lines.append(f"if {' or '.join(same)}: {leave}")
+        whose = f"({', '.join(f'a{k}' for k, _ in self.holders)},)"
+        alone = len(self.holders) == 1 and not self.outside.holders
+        asked = "above.holders" if alone else "True"
+        lines.append(f"if {asked} and one_place({whose}, above.holders, outside): {leave}")
         places = ", ".join(_place(self.held_by(k), k, name) for k, name in self.read)
         reads = ["try:", f"    {_names(held)} = {places + ',' if held else '()'}"]
         reads += ["except (AttributeError, KeyError):", f"    {leave}"]
@@ -284,7 +285,11 @@ class Opened:
             lines += ["try:", f"    {_names(outer)} = begin()"]
             lines += [f"except Exception: {leave}  # a name means something else: the plan says so"]
         given = ", ".join([*(args[k] for k in self.rest), *held, *outer])
-        lines += [f"found = part({given})", f"if found is given_up: {leave}"]
+        call = [f"found = part({given})"]
+        if space["nested"]:
+            call = ["before = above.holders", f"above.holders = {whose} + before", "try:", f"    {call[0]}"]
+            call += ["finally:", "    above.holders = before"]
+        lines += [*call, f"if found is given_up: {leave}"]
         for i, (k, name) in enumerate(self.written, 1):
             store = f"{_place(self.held_by(k), k, name)} = found[{i}]"
             if name is APPENDED:
@@ -319,6 +324,31 @@ class Opened:
                 return None
             found.append(x)
         return found
+
+
+class _Above(threading.local):
+    """holders: what parts around the one that runs have opened, in this thread."""
+
+    holders: tuple[Any, ...] = ()
+
+
+_above = _Above()
+
+
+def _one_place(holders: Sequence[Any], above: Sequence[Any], outside: frozenset[int]) -> bool:
+    """Whether two holders keep their fields in one place, or one in a dict that is read outside."""
+    places = [id(_place_of(x)) for x in (*holders, *above)]
+    return len({*places}) < len(places) or not outside.isdisjoint(places)
+
+
+def _place_of(x: Any) -> Any:
+    """What holds the fields of a holder: itself, or the dict of an object, which others may have, too."""
+    if type(x) is dict or type(x) is list:
+        return x
+    for held in gc.get_referents(x):  # an object has no dict before somebody asks for it
+        if isinstance(held, dict) and held is x.__dict__:
+            return held
+    return x
 
 
 def _misfit(k: int, one: Holder) -> str:

@@ -165,7 +165,7 @@ class Site:
             self.found[kinds], self.run = None, self.look
 
         part = self.inner[kinds] = Site(inside.graph, self.node, lambda: given_up, self.compile, left)
-        return inside.around(part, self.plan, self.look)
+        return inside.around(part, self.plan, self.look, bool(part.open))
 
     def other(self, kinds: tuple[Kind, ...], args: Sequence[Any]) -> Run | None:
         """What does a part with inputs that the code for these kinds does not take, if they are of others."""

@@ -208,6 +208,69 @@ class Outer:
 
 I = np.int64  # trips of a number that is not known while tracing
 X, Y = np.random.default_rng(0).normal(size=(6, 2)), np.arange(6.0)
+
+
+def one_dict_for_two(a, b, n):  # type: ignore[no-untyped-def]
+    s = 0.0
+    for _ in range(n):
+        a.t += 1.0
+        s += b.t
+    return s
+
+
+def object_and_its_dict(a, d, n):  # type: ignore[no-untyped-def]
+    s = 0.0
+    for _ in range(n):
+        a.t += 1.0
+        s += d["t"]
+        d["t"] += 2.0
+        s += a.t
+    return s
+
+
+def in_itself(d, n):  # type: ignore[no-untyped-def]
+    s = 0.0
+    for _ in range(n):
+        d["t"] += 1.0
+        s += d["next"]["t"]
+    return s
+
+
+def shared() -> tuple[Any, ...]:
+    a, b = Body(), Body()
+    b.__dict__ = a.__dict__
+    return a, b, I(60)
+
+
+def holding_itself(between: int) -> tuple[Any, ...]:
+    first: dict[str, Any] = {"t": 0.5}
+    last = first
+    for _ in range(between):
+        last = {"t": 1.5, "next": last}
+    first["next"] = last
+    return first, I(60)
+
+
+@pytest.mark.parametrize("executor", ["native", "auto", "numpy"])
+@pytest.mark.parametrize(
+    ("f", "make"),
+    [
+        (one_dict_for_two, shared),
+        (one_dict_for_two, lambda: (Body(), Body(), I(60))),
+        (object_and_its_dict, lambda: ((b := Body()), vars(b), I(60))),
+        (in_itself, lambda: holding_itself(0)),
+        (in_itself, lambda: holding_itself(1)),
+    ],
+)
+def test_fields_that_are_kept_in_one_place(
+    f: Callable[..., Any], make: Callable[[], tuple[Any, ...]], executor: str
+) -> None:
+    with settings.override(executor=executor):
+        converted = ag.function(f)
+        for _ in range(3):
+            assert converted(*make()) == f(*make())
+
+
 CASES: tuple[tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]], ...] = (
     (steps, lambda: (Body(), I(7))),
     (steps, lambda: (Strict(), I(7))),
