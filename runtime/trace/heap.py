@@ -141,6 +141,13 @@ class Heap:
             self._other_name(Identity(Namespace), "item", key)
         elif kind == "item" and who.cls is Namespace:
             self._other_name(Identity(types.ModuleType), "attr", key)
+        if (
+            not who.fresh and isinstance(key, str) and key is not ANY
+        ):  # the dict of an object, under two names
+            if kind == "attr" and who.cls not in (dict, types.ModuleType):
+                self._other_name(Identity(dict), "item", key)
+            elif kind == "item" and who.cls in (dict, None):
+                self._other_name(Identity(), "attr", key)
 
     def _written_anywhere(self, who: Identity, kind: str, key: Any) -> None:
         """Forget the place in all objects that may be this one."""
@@ -156,9 +163,10 @@ class Heap:
         self.complete -= touched
 
     def _other_name(self, who: Identity, kind: str, key: Any) -> None:
-        """A module's attributes are the items of its globals: what writes the one writes the other."""
-        for place in [p for p in self.entries if p[1] == kind and p[0].cls is who.cls and key in (ANY, p[2])]:
-            del self.entries[place]
+        """Attributes are the items of a module's globals, or an object's dict: what writes one writes both."""
+        for place in [p for p in self.entries if p[1] == kind and key in (ANY, p[2])]:
+            if place[0].cls is who.cls or who.cls is None and self.may_alias(place[0], who):
+                del self.entries[place]
         self.stale.add((who.cls, kind, key))
 
     def may_alias(self, a: Identity, b: Identity) -> bool:

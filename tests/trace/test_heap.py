@@ -68,3 +68,21 @@ def test_none_in_dicts_and_attributes(plain: Any) -> None:
     if plain is keywords:
         for options in ({"scale": None}, {"scale": 2}, {}, {"scale": None}):
             assert function(x, **options) == plain(x, **options)
+
+
+def by_both_names(box: Any, held: Any, key: str) -> Any:
+    first = box.value, held["filled"]
+    held["value"] = 5.0
+    box.filled = box.value + 1
+    second = box.value, held["filled"]
+    held[key] = held["filled"] + 3
+    return first, second, box.value, box.filled
+
+
+@pytest.mark.parametrize("key", ["value", "filled"])
+def test_an_object_beside_its_own_dict(key: str) -> None:
+    converted = ag.function(by_both_names)
+    for _ in range(3):
+        a, b = Box(), Box()
+        assert converted(a, vars(a), key) == by_both_names(b, vars(b), key)
+        assert vars(a) == vars(b)
