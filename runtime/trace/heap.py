@@ -163,7 +163,7 @@ class Heap:
         self.complete -= touched
 
     def _other_name(self, who: Identity, kind: str, key: Any) -> None:
-        """Attributes are the items of a module's globals, or an object's dict: what writes one writes both."""
+        """Attributes are the items of a module's globals or an object's dict: one write is to both."""
         for place in [p for p in self.entries if p[1] == kind and key in (ANY, p[2])]:
             if place[0].cls is who.cls or who.cls is None and self.may_alias(place[0], who):
                 del self.entries[place]

@@ -320,7 +320,8 @@ CASES: list[tuple[Callable[..., Any], bool]] = [
     (best_arrays, True), (of_two_kinds_made_anew, True), (best_tuples, True),
     (made_anew_in_inner_loops, True), (asked_later, False), (several_arrays_in_a_trip, True),
     (read_before_anything_is_in, True), (other_methods, True), (cleared, True),
-    (popped_by_a_wrong_index, True), (searched, True), (added_in_place, True), (backwards_through_states, True),
+    (popped_by_a_wrong_index, True), (searched, True), (added_in_place, True),
+    (backwards_through_states, True),
 ]  # fmt: skip
 
 
