@@ -6,6 +6,7 @@ A rule gets (trace, args, kwargs) and returns the result, or NotImplemented when
 
 from __future__ import annotations
 
+import functools
 import sys
 import types
 from abc import ABCMeta
@@ -358,13 +359,27 @@ def _callable(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     )
 
 
+@functools.cache
+def _only_says_that_it_is_gone(cls: type, name: str) -> bool:
+    """Whether arrays or NumPy scalars have a name in their class which no instance has: `itemset`, once."""
+    if cls is not np.ndarray and not issubclass(cls, np.number):
+        return False
+    try:
+        getattr(np.zeros((1, 1)) if cls is np.ndarray else cls(0), name)
+    except AttributeError:
+        return True
+    except ValueError:  # it depends on the array
+        return False
+    return False
+
+
 def _hasattr(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if len(args) != 2 or not isinstance(args[0], Traced) or not isinstance(args[1], str):
         return NotImplemented
     x, name = args
     cls = known_class(x)
     if isinstance(x, Tensor) and cls is not None:
-        return defines(cls, name)
+        return defines(cls, name) and not _only_says_that_it_is_gone(cls, name)
     if trace.heap.get(x._facts.identity, "attr", name) is not NOTHING:
         return True
     answer = trace.record("py.call", [hasattr, x, name], type=WEAK_BOOL)

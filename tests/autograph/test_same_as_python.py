@@ -438,6 +438,12 @@ def records_and_objects_of_sequences(x: Any) -> Any:
     )
 
 
+@case((np.arange(3.0), f64(2.0)))
+def names_that_only_say_that_they_are_gone(x: Any, y: Any) -> Any:
+    """Some versions of NumPy have `itemset` and `newbyteorder` in the class, and no array has them."""
+    return [hasattr(v, name) for v in (x, y) for name in ("itemset", "newbyteorder", "T", "nope")]
+
+
 @pytest.mark.parametrize(("function", "calls"), CASES)
 def test_is_as_python(function: Callable[..., Any], calls: tuple[tuple[Any, ...], ...]) -> None:
     checked = ag.function(function, check=True)
