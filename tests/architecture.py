@@ -21,7 +21,7 @@ SECTIONS = (
     ("runtime: the op table", r"runtime\.ops\."),
     ("runtime: graph in, graph out", r"runtime\.passes\."),
     ("runtime: tracing", r"runtime\.trace\."),
-    ("runtime: control flow and data", r"runtime\.(functional|scans|data|scopes)$"),
+    ("runtime: control flow and data", r"runtime\.(functional|retyping|scans|data|scopes)$"),
     ("runtime: plans and their executors", r"runtime\.execute\.(?!native)"),
     ("runtime: derivatives, on the tape", r"runtime\.autodiff\.(\w+|staged\.kinds)$"),
     (
@@ -31,7 +31,7 @@ SECTIONS = (
     ("runtime: many items at once", r"runtime\.(tensor_array|vectorizing|batching)$"),
     (
         "native code: text and machine code",
-        NATIVE + r"(host|abi|kinds|gang|lanes|ranges|emit|object_cache|link|llvm_load)$",
+        NATIVE + r"(host|abi|kinds|gang|lanes|ranges|comparisons|choices|emit|object_cache|link|llvm_load)$",
     ),
     ("native code: dispatching calls", NATIVE + r"(check_ir|dispatch_ir|dispatcher)$"),
     (
