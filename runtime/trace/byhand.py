@@ -15,9 +15,9 @@ import numpy as np
 from runtime import tree
 from runtime.errors import Untraceable
 from runtime.ir.graph import Const
-from runtime.trace import items, outside, sizes
+from runtime.trace import items, sizes
 from runtime.trace.attributes import get_attr
-from runtime.trace.core import Diverged, Trace, active, is_static
+from runtime.trace.core import Diverged, Trace, active
 from runtime.trace.values import Object, Traced, known_class
 from runtime.types import OBJECT, ArrayType, ObjectType, StaticType, TupleType, Type, is_namedtuple
 
@@ -58,7 +58,7 @@ def opened(x: Any, data: bool = False) -> Any:
         return x if found is None else [opened(item, data) for item in found]
     if data and (names := _field_names(trace, x)) is not None:
         return tree.Data(known_class(x), names, [opened(get_attr(trace, x, name), True) for name in names])  # type: ignore[arg-type]
-    keys = _keys(trace, x) if known_class(x) is dict else None
+    keys = sizes.guarded_keys(trace, x) if known_class(x) is dict else None
     return x if keys is None else {key: opened(x[key], data) for key in keys}
 
 
@@ -72,20 +72,6 @@ def _field_names(trace: Trace, x: Object) -> tuple[str, ...] | None:
     if facts.identity in trace.heap.complete:
         return names if known == set(names) else None
     return names if facts.example is not None and tree.data_names(facts.example) == names else None
-
-
-def _keys(trace: Trace, x: Object) -> Sequence[Any] | None:
-    """The keys of a dict, with guards for one from outside; None where they aren't known."""
-    held, path = x._facts.example, x._facts.path
-    # a write at a key that it has, in it or in another that may be the same one, leaves the keys as they are
-    readable = type(held) is dict and sizes.readable(trace, x, held)
-    if x._facts.identity in trace.heap.sizes or path is None or not readable:
-        return items.known_items(trace, x)
-    place = path / ("keys", None)
-    if not all(map(is_static, held)) or outside.changes(trace, place):
-        return None
-    trace.guard(place, StaticType(tuple(held)), f"the keys of {path.text}, in order")
-    return list(held)
 
 
 def leaves_of(x: Any, data: bool = False) -> tuple[list[Any], tree.Structure]:

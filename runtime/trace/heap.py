@@ -141,9 +141,7 @@ class Heap:
             self._other_name(Identity(Namespace), "item", key)
         elif kind == "item" and who.cls is Namespace:
             self._other_name(Identity(types.ModuleType), "attr", key)
-        if (
-            not who.fresh and isinstance(key, str) and key is not ANY
-        ):  # the dict of an object, under two names
+        if not who.fresh and isinstance(key, str) and key is not ANY:  # an object, and its dict
             if kind == "attr" and who.cls not in (dict, types.ModuleType):
                 self._other_name(Identity(dict), "item", key)
             elif kind == "item" and who.cls in (dict, None):
