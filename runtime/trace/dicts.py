@@ -11,6 +11,7 @@ from typing import Any
 
 from runtime.trace import items
 from runtime.trace.core import Trace, is_static
+from runtime.trace.heap import same_key
 from runtime.trace.values import Object, Traced, known_class
 
 _MOST = 256  # items; a copy of more is one call of Python's
@@ -56,7 +57,7 @@ def delete(trace: Trace, x: Traced, key: Any) -> bool:
         return False
     trace.emit("py.delitem", [trace.receiver(x), key], attrs={"held": True})
     trace.heap.written(x._facts.identity, "item", key)
-    trace.heap.sizes[x._facts.identity] = tuple(name for name in names if name != key)
+    trace.heap.sizes[x._facts.identity] = tuple(name for name in names if not same_key(name, key))
     return True
 
 

@@ -52,6 +52,11 @@ Place = tuple[Identity, str, Any]
 Merge = Callable[[Any, Any], Any]  # the entry that describes both
 
 
+def same_key(a: Any, b: Any) -> bool:
+    """Whether two keys are one for a dict: NaN is itself, though it equals nothing."""
+    return a is b or bool(a == b)
+
+
 class Log:
     """What happened to the heap while it was watched: writes, entries, calls of unknown code, in order."""
 
@@ -126,7 +131,7 @@ class Heap:
         """A write at `key` (ANY: some key): forget it in every object that may be the same one."""
         if who.fresh and who not in self.escaped:  # the common case: no other handle stands for it
             for place in [p for p in self.entries if p[0] is who and p[1] == kind]:
-                if key is ANY or place[2] == key:
+                if key is ANY or same_key(place[2], key):
                     del self.entries[place]
             if key is ANY:
                 self.sizes.pop(who, None)
@@ -149,7 +154,7 @@ class Heap:
 
     def _written_anywhere(self, who: Identity, kind: str, key: Any) -> None:
         """Forget the place in all objects that may be this one."""
-        for place in [p for p in self.entries if p[1] == kind and (key is ANY or p[2] == key)]:
+        for place in [p for p in self.entries if p[1] == kind and (key is ANY or same_key(p[2], key))]:
             if place[0] is who or self.may_alias(place[0], who):
                 del self.entries[place]
         touched = {

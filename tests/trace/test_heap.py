@@ -10,6 +10,7 @@ import pytest
 import autograph as ag
 
 ABSENT = object()
+NAN = float("nan")
 
 
 class Box:
@@ -68,6 +69,20 @@ def test_none_in_dicts_and_attributes(plain: Any) -> None:
     if plain is keywords:
         for options in ({"scale": None}, {"scale": 2}, {}, {"scale": None}):
             assert function(x, **options) == plain(x, **options)
+
+
+def odd_keys(x: Any) -> Any:
+    d = {NAN: 1, "a": 2, 1: x}
+    del d[NAN]
+    del d[True]
+    found = list(d), len(d), d.get(NAN, 5)
+    d[NAN] = 3
+    d[NAN] = d[NAN] + 1
+    return found, d[NAN], d.pop(NAN), list(d)
+
+
+def test_keys_that_equal_nothing() -> None:
+    assert ag.function(odd_keys)(np.float64(2)) == odd_keys(np.float64(2))
 
 
 def by_both_names(box: Any, held: Any, key: str) -> Any:
