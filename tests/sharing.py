@@ -38,9 +38,23 @@ def sharing(count: int = THREADS) -> Iterator[pool.Pool]:
         bounds(before)
 
 
+_usual: list[tuple[int, ...]] = []  # what holds without this plugin
+
+
+@contextlib.contextmanager
+def usually() -> Iterator[None]:
+    """Loops are shared as they are without this plugin: for tests of the text of loops that are not."""
+    before = bounds(_usual[0]) if _usual else None
+    try:
+        yield
+    finally:
+        if before is not None:
+            bounds(before)
+
+
 def pytest_configure() -> None:
     """Before any module is compiled."""
-    bounds(ALL)
+    _usual.append(bounds(ALL))
     threads.set_num_threads(THREADS)
 
 

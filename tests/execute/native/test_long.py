@@ -15,6 +15,7 @@ from runtime.config import settings
 from runtime.execute.native.executor import unavailable
 from runtime.execute.native.host import vector_bytes
 from runtime.execute.native.vector_math import possible
+from tests.sharing import usually
 
 pytestmark = pytest.mark.skipif(bool(unavailable()) or not possible(), reason=unavailable() or "no FMA")
 
@@ -34,6 +35,7 @@ def program(path: pathlib.Path, steps: int) -> Callable[..., Any]:
 
 
 @pytest.mark.parametrize(("steps", "wider"), [(4, True), (40, False)])
+@usually()
 def test_mathematical_functions_have_fewer_forms(tmp_path: pathlib.Path, steps: int, wider: bool) -> None:
     plain = program(tmp_path / "program.py", steps)
     x, y = np.linspace(-3.0, 3.0, 256), np.linspace(-1.0, 2.0, 256)

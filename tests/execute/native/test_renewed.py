@@ -10,6 +10,7 @@ import pytest
 
 from runtime.execute.native.executor import unavailable
 from tests.execute.native.harness import both
+from tests.sharing import usually
 
 pytestmark = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
 R = np.random.default_rng(0)
@@ -195,6 +196,7 @@ def test_warnings_and_errors() -> None:
         both(function, [(np.array([[1.0, 0.0, 3.0], [0.0, 1.0, 2.0]]),)], lowered=False)
 
 
+@usually()
 def test_one_loop_does_it_all() -> None:
     def neighbours(g):  # type: ignore[no-untyped-def]
         n = np.zeros(g.shape, np.uint8)
