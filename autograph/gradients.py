@@ -100,15 +100,6 @@ _lately: dict[Any, Derivative] = {}
 _remade: weakref.WeakKeyDictionary[types.CodeType, collections.Counter[Any]] = weakref.WeakKeyDictionary()
 
 
-class _Gradient(Derivative):
-    """A gradient of a function that has source."""
-
-    @staticmethod
-    def again(f: Any, argnums: Any, has_aux: bool, with_value: bool, unconnected: str) -> Any:
-        """The gradient of a function that a trace makes when it runs."""
-        return _eager(f, argnums, has_aux, with_value, unconnected)
-
-
 def _eager(f: Function, argnums: ArgNums, has_aux: bool, with_value: bool, unconnected: str) -> Function:
     """The gradient on the tape."""
     on_tape = transforms.value_and_grad if with_value else transforms.grad
@@ -126,26 +117,32 @@ def _derivative(
     """The gradient, as a callable with graphs."""
     check_stretch(every)
     eager = lambda: _eager(f, argnums, has_aux, with_value, unconnected)  # noqa: E731
-    return _made(_Gradient, f, eager, argnums, has_aux, with_value, every, unconnected)
+    again = lambda f: _derivative(f, argnums, has_aux, with_value, every, unconnected)  # noqa: E731
+    return _made(Derivative, f, eager, again, argnums, has_aux, with_value, every, unconnected)
 
 
 def _made(
     cls: type[Derivative],
     f: Function,
     on_tape: Callable[[], Function],
+    again: Callable[[Function], Function],
     argnums: ArgNums,
     has_aux: bool = False,
     with_value: bool = False,
     every: int | str | None = None,
     unconnected: str = "zero",
 ) -> Derivative:
-    """A derivative of some class; the same one again while it is among those used lately."""
+    """A derivative of some class; the same one again while it is among those used lately.
+
+    again: makes the same of a function that is known when a graph runs."""
     if unconnected not in ("zero", "none"):
         raise ValueError(f'unconnected is "zero" or "none", not {unconnected!r}')
     check_argnums(argnums)
     if active() is not None:
         eager = f if isinstance(f, Traced) else on_tape()
-        return cls(f, eager, argnums, has_aux, with_value, None, every, unconnected)
+        made = cls(f, eager, argnums, has_aux, with_value, None, every, unconnected)
+        made.again = again
+        return made
     named = (id(f.__self__), id(f.__func__)) if isinstance(f, types.MethodType) else id(f)
     numbers = argnums if isinstance(argnums, int) else tuple(argnums)
     key = (named, cls, numbers, has_aux, with_value, every, unconnected)
@@ -206,7 +203,8 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False, unconnected: str = "z
         return functools.partial(run, _on_tape(f), has_aux=has_aux, unconnected=unconnected)
 
     numbers = tuple(range(len(primals)))
-    made = _made(Pull, f, on_tape, numbers, has_aux, unconnected=unconnected)
+    again = lambda f: functools.partial(vjp, f, has_aux=has_aux, unconnected=unconnected)  # noqa: E731
+    made = _made(Pull, f, on_tape, again, numbers, has_aux, unconnected=unconnected)
     assert isinstance(made, Pull)
     return made(*primals) if active() is not None else made.result(made(*primals))
 
@@ -228,7 +226,8 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[A
                 fix="put one per argument into a tuple: (x,)",
             )
     on_tape = lambda: functools.partial(cleaning(transforms.jvp), _on_tape(f))  # noqa: E731
-    done: tuple[Any, Any] = _made(Push, f, on_tape, (0, 1))(tuple(primals), tuple(tangents))
+    made = _made(Push, f, on_tape, lambda f: functools.partial(jvp, f), (0, 1))
+    done: tuple[Any, Any] = made(tuple(primals), tuple(tangents))
     return done
 
 
@@ -242,7 +241,8 @@ def jacobian(f: Function, argnums: ArgNums = 0) -> Function:
     array([[3., 0., 1.],
            [0., 3., 2.]])
     """
-    return _made(Jacobian, f, lambda: cleaning(transforms.jacobian(_on_tape(f), argnums)), argnums)
+    on_tape = lambda: cleaning(transforms.jacobian(_on_tape(f), argnums))  # noqa: E731
+    return _made(Jacobian, f, on_tape, lambda f: jacobian(f, argnums), argnums)
 
 
 def hessian(f: Function, argnums: ArgNums = 0) -> Function:
@@ -255,7 +255,8 @@ def hessian(f: Function, argnums: ArgNums = 0) -> Function:
     array([[4., 2.],
            [2., 0.]])
     """
-    return _made(Hessian, f, lambda: cleaning(transforms.hessian(_on_tape(f), argnums)), argnums)
+    on_tape = lambda: cleaning(transforms.hessian(_on_tape(f), argnums))  # noqa: E731
+    return _made(Hessian, f, on_tape, lambda f: hessian(f, argnums), argnums)
 
 
 def custom_gradient(f: Function) -> Function:

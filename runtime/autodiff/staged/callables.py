@@ -48,6 +48,7 @@ class Derivative:
     runs_on_trace_values = True
     what = "gradient"
     generalises = True  # whether one trace may serve several sizes
+    again: Callable[[Any], Any] | None = None  # the same of a function that is known when a graph runs
     explainer: Callable[[Derivative], Any] | None = None  # tells what became of the latest form of call
 
     def __init__(
@@ -125,17 +126,21 @@ class Derivative:
             raise
         except Exception as reason:
             trace.rollback(mark)
-            what = f"the {self.what} of {_name(self.f)} is taken on the tape"
+            what = f"the {self.what} of {_name(self.f)} is taken outside this graph"
             try:
                 trace.leave(f"{what}: {first_line(reason)}")
             except Untraceable as refused:
                 raise refused from reason
-            value = trace.emit(
-                "py.call", [Const(self.eager) if self.plain else self._operand(), *args], kwargs
-            )
+            value = trace.emit("py.call", [self.left(), *args], kwargs)
             trace.heap.unknown_call()
             assert value is not None
             return trace.wrap(value)
+
+    def left(self) -> Operand:
+        """What a graph calls where this can't be a part of it: what the function itself would call there."""
+        if not self.plain:
+            return self._operand()
+        return Const(self.eager if self.compiler is None else self)  # `self` is what plain Python would call
 
     @property
     def plain(self) -> bool:
@@ -171,17 +176,10 @@ class Derivative:
         trace = active()
         if self.plain or trace is None:
             return Const(self)
-        made = trace.emit(
-            "py.call",
-            [Const(type(self).again), self.f, self.argnums, self.has_aux, self.with_value, self.unconnected],
-        )
+        assert self.again is not None
+        made = trace.emit("py.call", [Const(self.again), self.f])
         assert made is not None
         return made
-
-    @staticmethod
-    def again(f: Any, argnums: Any, has_aux: bool, with_value: bool, unconnected: str) -> Any:
-        """The same of a function that is there when the graph runs."""
-        raise NotImplementedError
 
     # ------------------------------------------------------------------ looking
     def _last(self) -> PolymorphicFunction[..., Any]:
