@@ -113,7 +113,7 @@ class Emitter:
     `narrowing`).  ands: conditions that are several at once.
     harmless: conditions of checks after which wrong numbers do no harm; picks: of choices between numbers.
     strides: of arrays in C order.  version: changes when memory does.
-    exact, most: of integers, another one and what to add for the same, and for no less; doubles: the same.
+    exact, most: of integers, another one and what to add for the same, and for no less; held: the same.
     gang: the lanes that all that is written goes through, where it is written for many numbers at a time;
     `when` and `pending` are then of each lane.
     """
@@ -138,7 +138,7 @@ class Emitter:
         self.strides: set[str] = set()
         self.ands: dict[str, dict[str, None]] = {}
         self.exact: dict[str, tuple[str, int]] = {}
-        self.most, self.doubles = dict[str, tuple[str, int]](), dict[str, str]()
+        self.most, self.held = dict[str, tuple[str, int]](), dict[str, tuple[str, str]]()
         self.outside = False
         self.version = 0
         self.tags = ("", "")

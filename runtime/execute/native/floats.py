@@ -38,9 +38,10 @@ def to_float(e: Emitter, x: Num, kind: Scalar) -> Num:
         return one(kind, e.keep("float", e.op(f"fptrunc double {e.opaque('double', x.text)} to float")))
     if kind.bits == 32:
         within(e, x, extended(e, x), EXACT_SINGLE)
-    held = e.doubles.get(x.text)
-    if held is not None:  # of a number of two kinds: it is held as a float anyway
-        return one(kind, held if kind.bits == 64 else e.op(f"fptrunc double {held} to float"))
+    llvm, held = e.held.get(x.text, ("", ""))
+    if llvm in ("double", "float"):  # of a number of two kinds: it is held as a float anyway
+        how = "fptrunc" if llvm == "double" else "fpext"
+        return one(kind, held if llvm == kind.llvm else e.op(f"{how} {llvm} {held} to {kind.llvm}"))
     how = "sitofp" if x.scalar.kind == "i" else "uitofp"
     return one(kind, e.opaque(kind.llvm, e.op(f"{how} {x.llvm} {x.text} to {kind.llvm}")))
 
@@ -61,6 +62,9 @@ def cast(e: Emitter, x: Num, kind: Scalar) -> Num:
     fits(e, x, whole, kind)
     if x.const is not None:
         return one(kind, literal(x.const, kind.llvm), int(x.const))
+    llvm, held = e.held.get(x.text, ("", ""))
+    if llvm == kind.llvm:
+        return one(kind, held)
     return one(kind, whole if kind.bits == 64 else e.op(f"trunc i64 {whole} to {kind.llvm}"))
 
 
@@ -75,6 +79,8 @@ def fits(e: Emitter, x: Num, whole: str, kind: Scalar) -> None:
         return
     signed, bits = x.scalar.kind == "i", x.scalar.bits
     least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+    if x.text in e.held and x.span is not None:
+        least, most = x.span
     if signed and least < low:
         e.defer_if(e.op(f"icmp slt i64 {whole}, {low}"))
     if most > high:

@@ -82,11 +82,13 @@ class Scalar:
 PYTHON_BOOL = Scalar(np.dtype(np.bool_), True)
 PYTHON_INT = Scalar(np.dtype(np.int64), True)
 PYTHON_WIDE = Scalar(np.dtype(np.uint64), True)  # a Python int that is not negative, of up to 64 bits
+PYTHON_SMALL = Scalar(np.dtype(np.int16), True)  # one that takes 16 bits; only beside another kind (`NARROW`)
 PYTHON_FLOAT = Scalar(np.dtype(np.float64), True)
 PYTHON_COMPLEX = Scalar(np.dtype(np.complex128), True)
 BOOL = Scalar(np.dtype(np.bool_))
 INT64 = Scalar(np.dtype(np.int64))
 FLOAT64 = Scalar(np.dtype(np.float64))
+NARROW = (Scalar(np.dtype(np.int32)), Scalar(np.dtype(np.float32)))  # what numbers of two kinds are held as
 WEAK = {"bool": PYTHON_BOOL, "int": PYTHON_INT, "float": PYTHON_FLOAT, "complex": PYTHON_COMPLEX}
 OF_PYTHON: dict[type, Scalar] = {
     bool: PYTHON_BOOL, int: PYTHON_INT, float: PYTHON_FLOAT, complex: PYTHON_COMPLEX,
@@ -124,6 +126,8 @@ def payload(members: Members) -> str:
         return members[0].llvm
     if members[0].llvm == members[1].llvm:
         return members[0].llvm
+    if members[0] == PYTHON_SMALL and members[1] in NARROW:
+        return members[1].llvm
     if any(m.kind == "c" for m in members):
         raise Unlowered("a number that is complex on one way only")
     if any(m.kind == "f" for m in members):

@@ -46,6 +46,7 @@ from runtime.execute.native.values import (
     Tup,
     Val,
     one,
+    usual,
     widen,
     with_sign,
 )
@@ -135,7 +136,7 @@ def of_kind(state: State, x: Listing | Shared) -> Scalar:
 
 def put_kind(state: State, x: Listing | Shared, value: Val) -> Num:
     """The value as one that the list can hold."""
-    value = with_sign(state.e, value) if isinstance(value, Num) else value
+    value = usual(state.e, with_sign(state.e, value)) if isinstance(value, Num) else value
     if isinstance(x, Shared):
         if not isinstance(value, Num) or any(kind.kind == "c" for kind in value.members):
             raise Unlowered("a list of numbers and other things")
@@ -199,6 +200,7 @@ def _either(e: Emitter, x: Mixed, value: Val) -> tuple[Num, Num]:
     """The payload and the tag of a number that goes into a list."""
     if not isinstance(value, Num):
         raise Unlowered("a list of numbers and other things")
+    value = usual(e, value)
     if not set(value.members) <= set(x.members):
         raise Unlowered("a list of numbers of three kinds")
     wide = widen(e, value, x.members)

@@ -404,7 +404,7 @@ class _Lowering:
             after = trip(carry, head, out)
             self.state.depth -= 1
             known = after if ends or after is None else list(map(passed, after))  # `close` acts on checks
-            settled = shapes if known is None else list(map(merge.merged, shapes, known))
+            settled = shapes if known is None else list(map(merge.following, first, shapes, known))
             if settled == shapes:
                 if node is not None:
                     self.settled[node] = shapes

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from runtime.boxes import UnboundMarker
 from runtime.execute.native import ranges
 from runtime.execute.native.emit import FALSE, TRUE, Emitter, Phi
-from runtime.execute.native.kinds import PYTHON_INT, Members, Unlowered, payload
+from runtime.execute.native.kinds import NARROW, PYTHON_INT, PYTHON_SMALL, Members, Unlowered, payload
 from runtime.execute.native.state import Carried, Row, WrongGuess
 from runtime.execute.native.values import (
     LISTS,
@@ -30,6 +30,8 @@ from runtime.execute.native.values import (
     Table,
     Tup,
     Val,
+    both_kinds,
+    is_small,
     joined,
     span_of,
     widen,
@@ -72,7 +74,7 @@ def merged(t: Val, x: Val) -> Val:
     if isinstance(t, Num) and isinstance(x, Num):
         if t == x:
             return t
-        members = joined(t.members, x.members)
+        members = both_kinds(t, x)
         span = None
         if len(members) == 1 and members[0].kind == "i":
             join = ranges.widened if t.text == HOLE else ranges.united
@@ -91,6 +93,20 @@ def merged(t: Val, x: Val) -> Val:
     if t == x:
         return t
     raise Unlowered("a value of different kinds on different ways")
+
+
+def following(first: Val, t: Val, x: Val) -> Val:
+    """The next template of what a loop begins with, had as a template so far, and hands on.
+
+    Small ints that become numbers of another kind (`total = 0`) are first taken to stay as small.
+    """
+    if isinstance(first, Num) and isinstance(t, Num) and isinstance(x, Num):
+        if t.text == HOLE and t.members == (PYTHON_INT,) and x.members[-1] in NARROW and is_small(first):
+            return Num((PYTHON_SMALL, x.members[-1]), HOLE, HOLE)
+    if isinstance(first, Tup) and isinstance(t, Tup) and isinstance(x, Tup):
+        if len(first.items) == len(t.items) == len(x.items):
+            return Tup(tuple(map(following, first.items, t.items, x.items)))
+    return merged(t, x)
 
 
 def _counts(x: Num) -> bool:

@@ -217,7 +217,7 @@ class Objects:
                     e.line(f"store i8 {e.op(f'zext i1 {found.text} to i8')}, ptr {cell}")
                 else:
                     e.line(f"store {found.llvm} {found.text}, ptr {cell}")
-                phi.ways.append((self.box(kind, cell), e.here.label))
+                phi.ways.append((self.box(found.scalar, cell), e.here.label))
                 e.jump(out)
         e.start(out)
         return phi.name

@@ -37,6 +37,7 @@ from runtime.execute.native.values import (
     extended,
     one,
     span_of,
+    usual,
     view,
     within,
     without_sign,
@@ -407,7 +408,7 @@ def index(e: Emitter, x: Num) -> str:
     if any(m.kind not in "iu" for m in x.members):
         raise Unlowered("an index that is no integer")
     if len(x.members) == 2:
-        return x.text
+        return usual(e, x).text
     if x.scalar.kind == "u" and x.scalar.bits == 64:
         e.defer_if(e.op(f"icmp slt i64 {x.text}, 0"))
     return extended(e, x)

@@ -16,8 +16,10 @@ from runtime.dataclass import dataclass
 from runtime.execute.native import ranges
 from runtime.execute.native.emit import FALSE, TRUE, Emitter
 from runtime.execute.native.kinds import (
+    NARROW,
     OF_PYTHON,
     PYTHON_INT,
+    PYTHON_SMALL,
     PYTHON_WIDE,
     Members,
     Scalar,
@@ -401,15 +403,37 @@ def view(e: Emitter, x: Num, scalar: Scalar) -> Num:
     if len(x.members) == 1:
         return x
     held, wanted = x.llvm, scalar.llvm
+    if scalar == PYTHON_SMALL:
+        return _small(e, x)
     if held == wanted:
         return one(scalar, x.text)
     if held == "double" and wanted == "float":
         return one(scalar, e.op(f"fptrunc double {x.text} to float"))
     if held == "double":
         whole = e.call("i64", "llvm.fptosi.sat.i64.f64", ("double", x.text))
-        e.doubles[whole] = x.text
+        e.held[whole] = held, x.text
         return one(scalar, whole if wanted == "i64" else e.op(f"trunc i64 {whole} to {wanted}"))
     return one(scalar, e.op(f"trunc {held} {x.text} to {wanted}"))
+
+
+def _small(e: Emitter, x: Num) -> Num:
+    """The Python int that a number held as one of `NARROW` is."""
+    if x.llvm == "float":
+        whole = e.call("i64", "llvm.fptosi.sat.i64.f32", ("float", x.text))
+    else:
+        whole = e.op(f"sext {x.llvm} {x.text} to i64")
+    e.held[whole] = x.llvm, x.text
+    return one(PYTHON_INT, whole, span=ranges.whole(PYTHON_SMALL))
+
+
+def usual(e: Emitter, x: Num) -> Num:
+    """The number with a Python int of 64 bits in place of a small one."""
+    if x.members[0] != PYTHON_SMALL:
+        return x
+    members = PYTHON_INT, x.members[1]
+    wanted = payload(members)
+    how = "fpext" if wanted == "double" else "sext"
+    return Num(members, e.op(f"{how} {x.llvm} {x.text} to {wanted}"), x.tag)
 
 
 def widen(e: Emitter, x: Num, members: Members) -> Num:
@@ -418,9 +442,13 @@ def widen(e: Emitter, x: Num, members: Members) -> Num:
         return opaque(e, x)
     if x.members == (PYTHON_INT,) and members == (PYTHON_WIDE,):
         return without_sign(e, x)
+    if x.members == (PYTHON_SMALL, members[-1]):
+        return usual(e, x)
     held, wanted = x.llvm, payload(members)
     if len(x.members) == 2:
         raise Unlowered("a number of more than two kinds")
+    if members[0] == PYTHON_SMALL and x.scalar == PYTHON_INT:
+        return Num(members, _narrow(e, x, members[1]), TRUE)
     tag = TRUE if x.scalar == members[0] else FALSE
     if held == wanted:
         return Num(members, opaque(e, x).text, tag)
@@ -431,6 +459,17 @@ def widen(e: Emitter, x: Num, members: Members) -> Num:
         within(e, x, whole, EXACT)
         return Num(members, e.opaque("double", e.op(f"sitofp i64 {whole} to double")), tag)
     return Num(members, extended(e, x), tag)
+
+
+def _narrow(e: Emitter, x: Num, kind: Scalar) -> str:
+    """A small Python int as it is held beside numbers of this kind."""
+    low, high = span_of(x)
+    least, most = ranges.whole(PYTHON_SMALL)
+    if not least <= low <= high <= most:
+        e.defer_if(e.op(f"icmp ugt i64 {e.op(f'sub i64 {x.text}, {least}')}, {most - least}"))
+    if x.const is not None:
+        return e.opaque(kind.llvm, literal(x.const, kind.llvm)) if kind.kind == "f" else str(x.const)
+    return e.op(f"{'trunc' if kind.kind == 'i' else 'sitofp'} i64 {x.text} to {kind.llvm}")
 
 
 def without_sign(e: Emitter, x: Num) -> Num:
@@ -464,7 +503,7 @@ def within(e: Emitter, x: Num, whole: str, limit: int) -> None:
     """Leave to the plan unless the 64-bit integer is of at most this size."""
     if x.const is not None and abs(int(x.const)) <= limit:
         return
-    if x.scalar.bits < limit.bit_length() or (limit == EXACT and x.text in e.doubles):
+    if x.scalar.bits < limit.bit_length() or (limit == EXACT and x.text in e.held):
         return
     low, high = span_of(x)
     if -limit <= low and high <= limit:
@@ -488,13 +527,32 @@ def joined(a: Members, b: Members) -> Members:
     return found
 
 
+def both_kinds(a: Num, b: Num) -> Members:
+    """What a number is that is `a` on one way and `b` on the other: small ints are held as the other kind."""
+    members = joined(_usual(a), _usual(b))
+    small = PYTHON_SMALL in (a.members[0], b.members[0]) and is_small(a) and is_small(b)
+    return (PYTHON_SMALL, members[1]) if small and members[-1] in NARROW else members
+
+
+def _usual(x: Num) -> Members:
+    return (PYTHON_INT, *x.members[1:]) if x.members[0] == PYTHON_SMALL else x.members
+
+
+def is_small(x: Num) -> bool:
+    """Whether a Python int that the number may be is known to be small."""
+    if x.members[0] != PYTHON_INT:
+        return True
+    (low, high), (least, most) = span_of(x) if len(x.members) == 1 else (1, 0), ranges.whole(PYTHON_SMALL)
+    return least <= low <= high <= most
+
+
 def choose(e: Emitter, condition: str, a: Num, b: Num) -> Num:
     """`a if condition else b`."""
     if a == b or condition == TRUE:
         return a
     if condition == FALSE:
         return b
-    members = joined(a.members, b.members)
+    members = both_kinds(a, b)
     span = likely = None
     if len(members) == 1 and members[0].kind != "f":
         span, likely = ranges.united(span_of(a), span_of(b)), ranges.united(likely_of(a), likely_of(b))

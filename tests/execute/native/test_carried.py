@@ -13,6 +13,7 @@ import pytest
 import autograph as ag
 from runtime.config import settings
 from runtime.execute.native.executor import unavailable
+from runtime.execute.native.lower import lower
 from tests.execute.native.harness import both
 
 pytestmark = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
@@ -324,3 +325,86 @@ def test_integers_that_become_floats_on_the_way(program: Any, dtype: str) -> Non
             calls.append((np.array([odd, -0.0, 2, odd]).astype(dtype), 0))
     for errors in ("warn", "ignore"):
         both(program, calls, lowered=False, all=errors)
+
+
+def stepping(x, first):  # type: ignore[no-untyped-def]
+    total = first
+    for i in range(len(x)):
+        if i % 3 == 0:
+            total = total + 1 if i % 2 else i
+        else:
+            total += x[i]
+    return total
+
+
+def pieces(x, first):  # type: ignore[no-untyped-def]
+    found, pair = [], (first, 0.0)
+    for i in range(len(x)):
+        total = first
+        for j in range(i):
+            total -= x[j]
+        pair = pair[0] + total, pair[1] + i
+        found.append(total)
+    return found, pair
+
+
+def looking_up(x, first):  # type: ignore[no-untyped-def]
+    at, seen, i = 0, first, 0
+    while i < len(x) and -9 < at < 9:
+        seen = max(seen, x[i] // 2, at) - min(at, 3) * (at > 1)
+        at = abs(x[i]) if x[i] != 3 else 0
+        i += 1
+    return at, seen, -at, seen / 4, at * 2, bool(at)
+
+
+def indexed(x, first):  # type: ignore[no-untyped-def]
+    table, at = np.arange(20.0), first % 16
+    for i in range(len(x)):
+        table[at] += 1
+        at = abs(x[i]) if i % 4 else 0
+    return table, at
+
+
+def maximum_or_nothing(x, first):  # type: ignore[no-untyped-def]
+    best = first
+    for v in x:
+        if v > best:
+            best = v
+        elif v != v:
+            best = -1
+    return best, best + 1, best == first
+
+
+@pytest.mark.parametrize("dtype", ["f4", "i4", "f8", "i2", "u4"])
+@pytest.mark.parametrize(
+    "program", [summed, stepping, pieces, looking_up, indexed, maximum_or_nothing], ids=lambda f: f.__name__
+)
+def test_small_integers_held_as_the_numbers_that_they_become(program: Any, dtype: str) -> None:
+    r, calls = np.random.default_rng(9), list[Any]()
+    if dtype[0] == "f" and program is indexed:
+        return  # floats are no indices
+    for first in (0, -1, 7, 2**15 - 1, 2**15, -(2**15), -(2**15) - 1, 2**31, -(2**40)):
+        for n in (0, 1, 2, 25):
+            low = 0 if dtype[0] == "u" else -9
+            calls.append(((r.integers(low, 9, n) / (1 if dtype[0] in "iu" else 4)).astype(dtype), first))
+    kinds = np.dtype(dtype)
+    if program is not indexed:
+        most = np.iinfo(kinds).max if kinds.kind in "iu" else np.inf
+        odd = [most, 1, most, 2] if kinds.kind in "iu" else [-0.0, np.nan, most, -0.0, -most, 1, 3e38, 3e38]
+        calls += [(np.array(odd[:k], dtype), first) for k in (1, 2, 3, len(odd)) for first in (0, 5)]
+    for errors in ("warn", "ignore"):
+        both(program, calls, lowered=False, all=errors)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "i4"])
+def test_sums_that_begin_as_small_integers_convert_nothing_on_the_way(dtype: str) -> None:
+    def sums(x):  # type: ignore[no-untyped-def]
+        total = 0
+        for v in x:
+            if v > 1:
+                total += v
+        return total
+
+    with settings.override(executor="native"):
+        text = lower(ag.function(sums).get_concrete_function(np.ones(5, dtype)).graph).text
+    assert "fptrunc" not in text and "fpext" not in text and "trunc i64" not in text
