@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import gc
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -27,6 +28,7 @@ from runtime.passes.unread import ordinary
 from runtime.types import OBJECT, ObjectType, TupleType, static_or_weak
 
 _NOTHING = object()
+_SHOWN = sys.version_info < (3, 13)  # whether the dict of an object is among what it refers to
 _GIVEN_UP = object()
 MANY_KEYS = 64
 APPENDED: Any = -1 << 40  # no index of an item
@@ -265,10 +267,10 @@ class Opened:
         for k, one in self.holders:
             space |= {f"C{k}": one.cls, f"M{k}": one.cls.__mro__, f"K{k}": one.keys}
             lines.append(f"if {_misfit(k, one)}: return other({every})")
-        whose = f"({', '.join(f'a{k}' for k, _ in self.holders)},)"
-        alone = len(self.holders) == 1 and not self.outside.holders
-        asked = "above.holders" if alone else "True"
-        lines.append(f"if {asked} and one_place({whose}, above.holders, outside): {leave}")
+        whose = f"({''.join(f'a{k}, ' for k, _ in self.holders)})"
+        asked = "" if len(self.holders) > 1 or self.outside.holders else "above.holders and "
+        if self.holders:
+            lines.append(f"if {asked}one_place({whose}, above.holders, outside): {leave}")
         places = ", ".join(_place(self.held_by(k), k, name) for k, name in self.read)
         reads = ["try:", f"    {_names(held)} = {places + ',' if held else '()'}"]
         reads += ["except (AttributeError, KeyError):", f"    {leave}"]
@@ -345,10 +347,9 @@ def _place_of(x: Any) -> Any:
     """What holds the fields of a holder: itself, or the dict of an object, which others may have, too."""
     if type(x) is dict or type(x) is list:
         return x
-    for held in gc.get_referents(x):  # an object has no dict before somebody asks for it
-        if isinstance(held, dict) and held is x.__dict__:
-            return held
-    return x
+    if _SHOWN and not any(isinstance(held, dict) for held in gc.get_referents(x)):
+        return x  # it has no dict yet, and reads of its fields are faster as long as it has none
+    return x.__dict__
 
 
 def _misfit(k: int, one: Holder) -> str:

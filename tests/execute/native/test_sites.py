@@ -385,3 +385,22 @@ def test_explain_tells_what_there_is_code_for(native):
     g = ag.function(nested)
     g(np.linspace(0.0, 1.0, N), N)
     assert "float64[?]" in str(ag.explain(g))
+
+
+scale = 2.0
+
+
+def by_number(x, n):
+    u = opaque(x)
+    s = 0.0
+    for i in range(n):
+        s = s + u[i] * scale
+    return s
+
+
+def test_a_global_number_that_keeps_changing(monkeypatch):
+    g = ag.function(by_number)
+    for k in (1.0, 2.0, 3, 4.0, "a", 5.0):
+        monkeypatch.setitem(globals(), "scale", k)
+        for x in (np.arange(N), [0.5] * N):
+            same(outcome(by_number, x, N), outcome(g, x, N))
