@@ -183,36 +183,41 @@ _placed: dict[int, types.CodeType] = {}
 def in_users_file(code: types.CodeType) -> types.CodeType:
     """Generated code that does what the user wrote, as if it stood where the user wrote it.
 
-    It is a part of the user's function around it; the functions and classes in it are the user's own.
+    It is a part of the user's function around it, as are branches and loop bodies in it; other functions and
+    classes in it are the user's own.
     """
     known = _placed.get(id(code))
     around = span_of_instruction(code, -1, code.co_firstlineno)
     if known is not None or around is None:
         return known or code
-    moved = _placed[id(code)] = _moved(code, around)
+    moved = _placed[id(code)] = _moved(code, around, True)
     weakref.finalize(code, _placed.pop, id(code), None).atexit = False
-
-    def place(code: types.CodeType, instruction: int, line: int) -> Span:
-        return dataclasses.replace(around, line=line, col=0)
-
-    traceback.register_codes((id(moved),), place, traceback.always)
-    weakref.finalize(moved, traceback.forget_codes, (id(moved),)).atexit = False
     return moved
 
 
-def _moved(code: types.CodeType, around: Span) -> types.CodeType:
-    """The code and all code in it, with the lines of the user's file."""
+def _moved(code: types.CodeType, around: Span, part: bool) -> types.CodeType:
+    """The code and all code in it, with the lines of the user's file; part: of the user's function around."""
     first = span_of_instruction(code, -1, code.co_firstlineno) or around
     lines: list[int | None] = []  # of each instruction
     for start, end, line in code.co_lines():
         for at in range(start, end, 2):
             span = None if line is None else span_of_instruction(code, at, line)
             lines.append(span.line if span is not None else None if line is None else first.line)
-    consts = tuple(_moved(c, first) if isinstance(c, types.CodeType) else c for c in code.co_consts)
+    consts = tuple(
+        _moved(c, first, traceback.is_part(c)) if isinstance(c, types.CodeType) else c for c in code.co_consts
+    )
     table = _line_table(lines, first.line)
-    return code.replace(
+    moved = code.replace(
         co_filename=first.file, co_firstlineno=first.line, co_linetable=table, co_consts=consts
     )
+    if part:
+
+        def place(code: types.CodeType, instruction: int, line: int) -> Span:
+            return dataclasses.replace(first, line=line, col=0)
+
+        traceback.register_codes((id(moved),), place, traceback.always)
+        weakref.finalize(moved, traceback.forget_codes, (id(moved),)).atexit = False
+    return moved
 
 
 def _line_table(lines: list[int | None], first: int) -> bytes:
