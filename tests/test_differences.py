@@ -160,6 +160,52 @@ def test_5_shapes_exchanged_behind_the_traces_back() -> None:
     assert (size, len(x), f(4)[0]) == (4, 6, 6)
 
 
+class Held:
+    def __init__(self) -> None:
+        self.x = 1.0
+
+
+class AlsoHeld(Held):
+    """Of another class."""
+
+
+def by_written_keys(a: Any, d: Any) -> Any:
+    y = a.x
+    d["x"] = y + 5.0
+    return a.x + y
+
+
+def by_computed_keys(a: Any, d: Any, names: Any) -> Any:
+    y = a.x
+    for name in names:
+        d[name] = y + 5.0
+    return a.x + y
+
+
+def by_another_class(a: Any, b: Any) -> Any:
+    y = b.x
+    a.x = y + 5.0
+    return b.x + y
+
+
+def test_5_an_object_and_its_own_dict() -> None:
+    with ag.settings.override(executor="numpy"):  # by default Python itself does what is about objects alone
+        own_dicts(["x"] * 40)
+
+
+def own_dicts(names: list[str]) -> None:
+    a, b = Held(), Held()
+    assert ag.function(by_written_keys)(a, vars(a)) == by_written_keys(b, vars(b)) == 7
+    a, b = Held(), Held()
+    assert by_computed_keys(a, vars(a), names) == 7
+    assert ag.function(by_computed_keys)(b, vars(b), names) == 2 and b.x == 6
+    a, b, other = Held(), Held(), AlsoHeld()
+    other.__dict__ = a.__dict__
+    assert by_another_class(a, other) == 7
+    other.__dict__ = b.__dict__
+    assert ag.function(by_another_class)(b, other) == 2 and other.x == 6
+
+
 def test_6_inside_machine_code() -> None:
     """A loop that never ends is interrupted all the same, and what it wrote stays."""
 
