@@ -8,6 +8,8 @@ what runs, and the plan does the calls that native code hands back.
 
 from __future__ import annotations
 
+import functools
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +65,12 @@ class PrintedGraph(Graph):
         return text.print_graph(self)
 
 
+def _leave(concrete: weakref.ref[ConcreteFunction]) -> None:
+    alive = concrete()
+    if alive is not None:
+        alive.leave()
+
+
 class ConcreteFunction:
     """One trace of a function.
 
@@ -83,6 +91,7 @@ class ConcreteFunction:
         self._native: Native | None = None
         self._job: background.Job | None = None
         self._puts: list[Callable[[Callable[..., Any]], object]] = []
+        self.when_left: Callable[[], object] | None = None  # called when `by_python` becomes true after all
 
     @computed
     def passes(self) -> pipeline.Optimised:
@@ -173,9 +182,17 @@ class ConcreteFunction:
         if not plainly.nothing_to_gain(self.optimised, self.guards):
             return False
         if self.native is not None and (self.native.certain or self.native.hopeful):
+            if isinstance(self.native, executor.NativeLoops) and not self.native.certain:
+                self.native.when_idle = functools.partial(_leave, weakref.ref(self))
             return False
         self._native, self.not_native = None, NO_GAIN  # loops that it had would never run
         return True
+
+    def leave(self) -> None:
+        """Hand the calls to the function itself: the hope for native code has come to nothing."""
+        self.not_native, self.__dict__["by_python"] = NO_GAIN, True
+        if self.when_left is not None:
+            self.when_left()
 
     @property
     def of_objects(self) -> bool:

@@ -49,7 +49,7 @@ from runtime.function.eager import MODE
 from runtime.function.pickles import by_value, cloud, found_as, found_as_plain, remade, source_file
 from runtime.function.promises import Promise, kept_promise, placed
 from runtime.function.quick import Quickly
-from runtime.function.records import TraceRecord, entry_of, generalise, superseded
+from runtime.function.records import TraceRecord, entry_of, generalise, leave, superseded, swap
 from runtime.function.signature import Binder, Bound, Signature, example
 from runtime.gate import GATE
 from runtime.ir.graph import Graph
@@ -97,14 +97,14 @@ def call_plainly(function: Callable[..., Any], args: tuple[Any, ...], kwargs: di
     return function(*args, **kwargs)
 
 
-def _swap(
-    function: weakref.ref[PolymorphicFunction[..., Any]], entry: Entry, run: Callable[..., Any]
+def _renew(
+    function: weakref.ref[PolymorphicFunction[..., Any]], change: Callable[..., object], *given: Any
 ) -> None:
-    """Let a trace be run by `run`, machine code that has become ready; any thread may say so."""
-    entry.__globals__["run"] = loader.bare(run)
+    """Change what runs a trace, and the dispatch with it; any thread may say so."""
     alive = function()
     if alive is not None:
         with alive._lock:
+            change(*given)
             alive._rebuild()
 
 
@@ -316,7 +316,7 @@ class PolymorphicFunction(Direct, Generic[P, R]):
                     concrete = self._trace(candidate, bound, guards)
                     entry = entry_of(candidate, concrete, guards, self._python)
                 if concrete.pending:
-                    concrete.when_native(functools.partial(_swap, weakref.ref(self), entry))
+                    concrete.when_native(functools.partial(_renew, weakref.ref(self), swap, entry))
             except ConversionRefused as refusal:
                 if self._is_strict():
                     raise
@@ -332,7 +332,10 @@ class PolymorphicFunction(Direct, Generic[P, R]):
                     why, where = what_happened(problem), getattr(problem, "span", None)
                 continue
             seconds, made = time.perf_counter() - start, self._clock.tick()
-            return TraceRecord(candidate, reason, seconds, concrete, None, entry, made=made, guards=guards)
+            record = TraceRecord(candidate, reason, seconds, concrete, None, entry, made=made, guards=guards)
+            left = functools.partial(leave, weakref.ref(record), self._python)
+            concrete.when_left = functools.partial(_renew, weakref.ref(self), left)
+            return record
         return self._plain_record(signature, why, time.perf_counter() - start, where, reason, guards)
 
     def _trace(self, signature: Signature, bound: Bound, guards: tuple[Guard, ...]) -> ConcreteFunction:

@@ -6,6 +6,7 @@ Also the decision what a new trace should generalise over, given those there are
 from __future__ import annotations
 
 import types as _types
+import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -114,6 +115,19 @@ def entry_of(
         return plain_entry(signature, given, python)
     run = loader.bare(concrete.executable)
     return compile_entry(signature, concrete.guards, "run({values})", run=run)
+
+
+def swap(entry: Entry, run: Callable[..., Any]) -> None:
+    """Let a trace be run by `run`, machine code that has become ready."""
+    entry.__globals__["run"] = loader.bare(run)
+
+
+def leave(record: weakref.ref[TraceRecord], python: Callable[..., Any]) -> None:
+    """Let the Python function do the calls that a trace served: it relies on less then."""
+    alive = record()
+    if alive is not None:
+        alive.entry = plain_entry(alive.signature, alive.guards, python)
+        alive.checks, alive.rows = None, ()
 
 
 def superseded(history: Sequence[TraceRecord], record: TraceRecord) -> list[TraceRecord]:

@@ -284,3 +284,38 @@ def module_level(data: Any) -> Any:
 
 
 converted = ag.function(module_level)
+
+
+class Meter:
+    def __init__(self) -> None:
+        self.last: Any = None  # and a float later: no machine code knows both
+        self.total, self.scale = 0.0, 2.0
+
+    def note(self, x: float) -> None:
+        change = 0.0 if self.last is None else x - self.last
+        self.last = x
+        self.total += change * self.scale
+
+
+def metered(meter: Meter, n: int) -> float:
+    for k in range(n):
+        meter.note(0.5 * k)
+    return meter.total
+
+
+@pytest.mark.skipif(unavailable() != "", reason="no native code here")
+def test_loops_whose_machine_code_was_given_up() -> None:
+    """Its plan took four times as long as the function."""
+    f = ag.function(metered)
+    for _ in range(6):
+        ours, plain = Meter(), Meter()
+        assert f(ours, 40) == metered(plain, 40)
+        assert vars(ours) == vars(plain)
+    concrete = f.traces[-1].concrete
+    assert (concrete.executor, concrete.not_native) == ("python", NO_GAIN)
+    Meter.note, before = lambda self, x: None, Meter.note  # type: ignore[method-assign]
+    try:
+        assert f(Meter(), 40) == 0.0
+    finally:
+        Meter.note = before  # type: ignore[method-assign]
+    assert len(f.traces) == 1  # from then on nothing is looked at but the types of the arguments

@@ -237,6 +237,7 @@ class NativeLoops:
             raise Unlowered(reason)
         self.parts: list[NativeFunction] = []
         self.later: list[sites.Site] = []
+        self.when_idle: Callable[[], object] | None = None  # called when the last part is given up
         self.entry: Callable[..., Any]
         whole = self._on_fields(graph)
         if whole is not None:
@@ -313,6 +314,8 @@ class NativeLoops:
             if one.shut:
                 self._changed = put_back(self._changed, one, one.node)
         self.__dict__.pop("_loaded", None)
+        if self.idle and self.when_idle is not None:
+            self.when_idle()
 
     @property
     def calls(self) -> int:
