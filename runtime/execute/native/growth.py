@@ -7,7 +7,9 @@ operator.  What always holds: the lines mean the same as before, given that each
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
+from runtime.execute.native import host
 from runtime.pattern import pattern
 
 NAMES = pattern(r"%[\w.]+")
@@ -17,6 +19,15 @@ _LINE = pattern(r"(%\S+) = (.*)")
 _GROWS = pattern(r"(%\S+) = (add|sub|or|and|xor)(?: n[us]w)* (i\w+) (\S+), (\S+)$")
 _COMPARED = pattern(r"(%\S+) = ([if])cmp ([sou]?)([gl])[te] \w+ (\S+), (\S+)$")
 _PICKED = pattern(r"(%\S+) = select i1 (\S+), (\w+) (\S+), \w+ (\S+)$")
+
+_TURNED = {"add": 0b01000010, "sub": 0b00011000}  # for each of x, y and the result: whether it does not fit
+
+
+class Writer(Protocol):
+    """What is asked of an emitter."""
+
+    def declare(self, text: str) -> None:
+        """A declaration of the module."""
 
 
 class Growing:
@@ -118,6 +129,34 @@ class Growing:
         self.text.insert(users[1], f"{name} = select i1 {picked[2]}, {grown[3]} {yes}, {grown[3]} {no}")
         del self.text[users[0]]
         self.bounded = [(x, s, name if x == first and y == other else y) for x, s, y in self.bounded]
+
+
+def checked(
+    e: Writer, make: Callable[[str], str], function: str, lanes: int, llvm: str, x: str, y: str
+) -> tuple[str, str]:
+    """A sum, difference or product in all lanes, and in which of them it does not fit.
+
+    A sum has another sign than both of its operands where it does not fit: bits that say so are collected in
+    a register for all sums of a trip and asked once, since asking takes as long as three sums.
+    """
+    kind = f"<{lanes} x {llvm}>"
+    if function[:4] not in ("sadd", "ssub"):
+        pair, name = f"{{ {kind}, <{lanes} x i1> }}", f"@llvm.{function}.v{lanes}{llvm}"
+        e.declare(f"declare {pair} {name}({kind}, {kind})")
+        both = make(f"call {pair} {name}({kind} {x}, {kind} {y})")
+        return make(f"extractvalue {pair} {both}, 0"), make(f"extractvalue {pair} {both}, 1")
+    made = make(f"{function[1:4]} {kind} {x}, {y}")
+    bits = int(llvm[1:])
+    if bits >= 32 and lanes * bits == 512 and "avx512f" in host.flags():  # LLVM needs three of it
+        name = f"@llvm.x86.avx512.pternlog.{'q' if bits == 64 else 'd'}.512"
+        e.declare(f"declare {kind} {name}({kind}, {kind}, {kind}, i32)")
+        given = ", ".join(f"{kind} {part}" for part in (x, y, made))
+        turned = make(f"call {kind} {name}({given}, i32 {_TURNED[function[1:4]]})")
+    else:
+        first = make(f"xor {kind} {x}, {made}")
+        second = make(f"xor {kind} {y}, {made}" if function.startswith("sadd") else f"xor {kind} {x}, {y}")
+        turned = make(f"and {kind} {first}, {second}")
+    return made, make(f"icmp slt {kind} {turned}, zeroinitializer")
 
 
 def live(lines: list[str], needed: list[str]) -> list[str]:

@@ -17,7 +17,7 @@ import re
 
 from runtime.execute.native.emit import Block, Emitter, Phi, needed
 from runtime.execute.native.flattened import flattened
-from runtime.execute.native.growth import NAMES, OVERFLOW, PART, Growing, live
+from runtime.execute.native.growth import NAMES, OVERFLOW, PART, Growing, checked, live
 from runtime.execute.native.host import vector_bytes
 from runtime.execute.native.trials import trial
 from runtime.pattern import pattern
@@ -124,6 +124,7 @@ class _Loop:
         self.now, self.phis = e.name(), list[tuple[Phi, Phi, str]]()
         self.again = not any(x.startswith(("store ", "cstore ")) for x in self.text)
         self.products: dict[str, str] = {}
+        self.checked: dict[str, tuple[str, str]] = {}  # results, and in which lanes they don't fit
         self.factors: list[Phi] = []  # the bits that factors take
         self.sizes: list[tuple[Phi, str, Phi]] = []  # of these sums, the bits that what is added takes
 
@@ -275,21 +276,17 @@ class _Loop:
         elif (m := OVERFLOW.match(what)) is not None and self.again and m[1][1:4] == "mul" and m[2] == "i64":
             self.product(name, m[1][0], *(self.vector(x, "i64") for x in (m[3], m[4])))
         elif (m := OVERFLOW.match(what)) is not None:
-            kind, pair = f"<{n} x {m[2]}>", f"{{ <{n} x {m[2]}>, <{n} x i1> }}"
-            self.e.declare(f"declare {pair} @llvm.{m[1]}.v{n}{m[2]}({kind}, {kind})")
-            given = [self.vector(x, m[2]) for x in (m[3], m[4])]
-            self.put(name, pair, f"call {pair} @llvm.{m[1]}.v{n}{m[2]}({kind} {given[0]}, {kind} {given[1]})")
+            x, y = (self.vector(x, m[2]) for x in (m[3], m[4]))
+            self.checked[name] = checked(
+                self.e, lambda text: self.make(self.lines, text), m[1], n, m[2], x, y
+            )
         elif (m := PART.match(what)) is not None and m[2] in self.products:
             if m[3] == "0":
                 self.wide[name] = self.products[m[2]], "i64"
             else:
                 self.uniform[name] = "false"
-        elif (m := PART.match(what)) is not None and m[2] in self.wide:
-            self.put(
-                name,
-                "i1" if m[3] == "1" else m[1],
-                f"extractvalue {self.wide[m[2]][1]} {self.wide[m[2]][0]}, {m[3]}",
-            )
+        elif (m := PART.match(what)) is not None and m[2] in self.checked:
+            self.wide[name] = self.checked[m[2]][int(m[3])], "i1" if m[3] == "1" else m[1]
         else:
             raise _Cannot
 

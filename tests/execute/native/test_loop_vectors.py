@@ -12,6 +12,7 @@ import pytest
 
 import autograph as ag
 from runtime.config import settings
+from runtime.execute.native import host
 from runtime.execute.native.executor import PATIENCE, unavailable
 from tests.execute.native.harness import both, seen
 
@@ -385,3 +386,48 @@ def test_many_places_of_the_same_rows() -> None:
     both(life, calls)
     with settings.override(executor="native", compile="now"):
         assert "\nlanes" in ag.function(life).get_concrete_function(*calls[0]).native_ir
+
+
+def three_terms(x: Any, y: Any, z: Any) -> Any:
+    out = np.zeros_like(x)
+    for i in range(1, len(x)):
+        out[i] = x[i] + y[i] - z[i]
+    return out
+
+
+def near(x: Any, y: Any, z: Any) -> Any:
+    out = np.zeros_like(x)
+    for i in range(1, len(x)):
+        if x[i] - y[i] - z[i] == 2 or (x[i - 1] + y[i] == 9 and z[i] > 4):
+            out[i] = 1
+    return out
+
+
+@pytest.mark.parametrize("older", [False, True])
+@pytest.mark.parametrize("dtype", ["i8", "i4", "i2", "i1", "u8", "u4"])
+@pytest.mark.parametrize("program", [three_terms, near], ids=lambda f: f.__name__)
+def test_sums_and_differences_that_do_not_fit(
+    program: Any, dtype: str, older: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if older:  # a processor that has no instruction for any function of three bits
+        monkeypatch.setattr(host, "flags", lambda have=host.flags() - {"avx512f"}: have)
+    info, n, r = np.iinfo(np.dtype(dtype)), 70, np.random.default_rng(6)
+    empty, calls = np.zeros(0, dtype), list[Any]()
+    least, most, minus = info.min, info.max, max(info.min, -1)
+    odd = [
+        (most, 1, 0),
+        (least, minus, 0),
+        (most, most, most),
+        (least, least, 0),
+        (least, 0, 1),
+        (0, 0, least),
+    ]
+    for values in [*odd, (most - 1, 0, minus)]:
+        arrays = [r.integers(4, 7, n).astype(dtype) for _ in range(3)]
+        at = int(r.integers(n))
+        for array, value in zip(arrays, values, strict=True):
+            array[at] = value
+        calls.append(tuple(arrays))
+    for errors in ("warn", "raise"):
+        both(program, calls, over=errors)
+        both(program, [(empty, empty, empty)], over=errors)
