@@ -133,7 +133,12 @@ def _caught(trace: Trace, thunk: Callable[[], Any] | None) -> Const:
     found = tuple(map(_class_of, value)) if type(value) is tuple else _class_of(value)
     listed = found if isinstance(found, tuple) else (found,)
     known = all(isinstance(cls, type) and issubclass(cls, BaseException) for cls in listed)
-    reads = {node.op for node in trace.builder.nodes[nodes:]} <= {"py.check", "getitem", "py.getattr"}
+    reads = {node.op for node in trace.builder.nodes[nodes:]} <= {
+        "py.check",
+        "getitem",
+        "py.getattr",
+        "py.global",
+    }
     if not known or not reads:
         raise Untraceable("which exceptions are caught is known only at run time", span=trace.span())
     return Const(found, "" if isinstance(found, tuple) else found.__name__)
