@@ -282,6 +282,8 @@ def shown(x: Any) -> Any:
         return [(k, shown(v)) for k, v in x.items()]
     if type(x).__module__.startswith("tests."):
         return type(x), shown(vars(x) if hasattr(x, "__dict__") else [getattr(x, k) for k in x.__slots__])
+    if isinstance(x, np.random.Generator):
+        return repr(x.bit_generator.state)
     if isinstance(x, np.ndarray):
         return x.dtype, x.shape, repr(x.tolist())
     return type(x), repr(x)

@@ -20,10 +20,11 @@ from runtime.execute.loader import bare, load
 from runtime.execute.native.lifted import Lifted, asked, lifted
 from runtime.execute.python_source import plan_source
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
+from runtime.ir.walk import map_regions
 from runtime.ops.table import OPS
 from runtime.passes.dead import drop_dead
 from runtime.passes.fields import Key, NeededItself, Values, inner_names
-from runtime.passes.rewrite import users
+from runtime.passes.rewrite import exchanged, users, with_nodes
 from runtime.passes.unread import ordinary
 from runtime.types import OBJECT, ObjectType, TupleType, static_or_weak
 
@@ -91,6 +92,7 @@ def opened(graph: Graph, holders: Mapping[int, Holder]) -> Opened | None:
             if k in grown:
                 continue
             known = graph.params[k]
+            graph = _trusting(graph, known, kind.cls)
             values = _values(kind)
             names, changed = values.touched([(graph, known)])
             if _flags(graph, known, values) - {*changed}:
@@ -119,6 +121,21 @@ def opened(graph: Graph, holders: Mapping[int, Holder]) -> Opened | None:
     )
     read = [field for field, wanted in zip(read, needed, strict=True) if wanted]
     return Opened(made, tuple(holders.items()), rest, tuple(read), tuple(written), outside)
+
+
+def _trusting(graph: Graph, x: Value, cls: type) -> Graph:
+    """The graph where nothing asks whether a value is of the class that it is known to be of."""
+    swap: dict[Value, Operand] = {}
+    nodes = []
+    for node in graph.nodes:
+        node = exchanged(node, swap)
+        wanted = node.inputs[1] if node.op == "py.expect" and node.inputs[0] is x else None
+        if isinstance(wanted, Const) and wanted.value == ObjectType(cls):
+            swap[node.outputs[0]] = x
+            continue
+        inner = {g: p for k, y in enumerate(node.inputs) if y is x for g, p in inner_names(node, k)}
+        nodes.append(map_regions(node, lambda g: _trusting(g, inner[g], cls) if g in inner else g))  # noqa: B023  called here
+    return with_nodes(graph, nodes, swap)
 
 
 def _flags(graph: Graph, x: Value, values: Values, testing: bool = False) -> set[Key]:
@@ -189,6 +206,8 @@ def _grows(graph: Graph, node: Node, k: int) -> bool:
     if node.regions:
         inside = inner_names(node, k)
         return bool(inside) and all(p not in g.results and _all_grow(g, p) for g, p in inside)
+    if node.op == "py.expect":
+        return k == 0 and node.outputs[0] not in graph.results and _all_grow(graph, node.outputs[0])
     name = node.inputs[1] if node.op == "py.getattr" else None
     if not isinstance(name, Const) or name.value != "append":
         return False

@@ -201,6 +201,22 @@ def layers(ws: Any, x: Any, n: int) -> Any:
     return x
 
 
+def queues(q: Any, n: int) -> Any:
+    while q.t < n:
+        q.t += q.rng.random()
+        if q.steps % 5 == 0:
+            q.seen.append(q.t)
+        q.body.t = q.body.t + q.t
+        q.steps += 1
+
+
+class Queue:
+    def __init__(self) -> None:
+        self.t, self.steps, self.body = 0.0, 0, Body()
+        self.seen: list[float] = []
+        self.rng = np.random.default_rng(3)
+
+
 class Outer:
     def __init__(self) -> None:
         self.inner, self.scale, self.total = Body(), 0.5, 0.0
@@ -306,6 +322,7 @@ CASES: tuple[tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]], ...] = (
     (divided, lambda: (Body(), I(4))),
     (helped, lambda: (Body(), I(4))),
     (outer, lambda: (Outer(), I(4))),
+    (queues, lambda: (Queue(), I(30))),
     (adam, lambda: ({"w": np.ones(3), "b": np.zeros(2)}, {"w": np.arange(3.0), "b": np.ones(2)}, I(30))),
     (adam, lambda: ({"w": np.ones(3), "b": 0.5}, {"w": np.arange(3.0), "b": 2.0}, I(30))),
     (adam, lambda: ({"w": np.ones(3)}, {"w": np.arange(3.0)}, I(0))),
