@@ -438,6 +438,7 @@ class _Loop:
             self.wide[p.name] = phi.name, p.llvm
         if not totals and self.again:
             raise _Cannot
+        self.inside |= {m[1] for m in map(_LINE.match, self.text) if m}  # growing names values of its own
         for number, text in enumerate(self.text):
             self.line(number, text)
         for p in self.head.phis[1:]:

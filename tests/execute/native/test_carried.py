@@ -408,3 +408,22 @@ def test_sums_that_begin_as_small_integers_convert_nothing_on_the_way(dtype: str
     with settings.override(executor="native"):
         text = lower(ag.function(sums).get_concrete_function(np.ones(5, dtype)).graph).text
     assert "fptrunc" not in text and "fpext" not in text and "trunc i64" not in text
+
+
+@pytest.mark.parametrize("start", [0, 7, -(2**63), 2**63 - 1])
+def test_what_is_taken_away_where_a_condition_holds_is_found_in_each_trip(start: int) -> None:
+    def falls(n):  # type: ignore[no-untyped-def]
+        total = start
+        for i in range(n):
+            total = total - 3 if i % 2 else total
+        return total
+
+    def falls_by(x, limit):  # type: ignore[no-untyped-def]
+        total = start
+        for i in range(len(x)):
+            total = total - x[i] if x[i] > limit else total
+        return total
+
+    both(falls, [(40,), (0,), (1,), (9,), (1000,)], lowered=False)
+    x = np.arange(-20, 45)
+    both(falls_by, [(x, 3), (x, 100), (x[:0], 1), (x[:9], -5)], lowered=False)
