@@ -18,6 +18,7 @@ import json
 import math
 import pathlib
 import time
+import types
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -28,7 +29,7 @@ import autograph as ag
 from benchmarks.peers import flat
 from benchmarks.side import settled
 
-FAMILIES = ("numbers", "loops", "grids", "arrays", "elements")
+FAMILIES = ("numbers", "loops", "grids", "arrays", "elements", "states")
 BUDGET, LEAST, ROUNDS, SEED = 0.15, 3, 400, 7
 Arguments = Callable[[], tuple[Any, ...]]
 
@@ -43,7 +44,7 @@ def by_numba(f: Callable[..., Any], family: str) -> Callable[..., Any] | None:
         return compiled
     for name in f.__code__.co_names:
         helper = f.__globals__.get(name)
-        if callable(helper) and getattr(helper, "__module__", "") == f.__module__:
+        if isinstance(helper, types.FunctionType) and helper.__module__ == f.__module__:
             f.__globals__[name] = numba.njit(helper)
     compiled = numba.njit(f)
     return compiled
