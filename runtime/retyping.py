@@ -147,7 +147,7 @@ class _Again(Hooks):
         if node.op in ("py.tuple", "py.list", "py.dict"):
             return True
         for x, now in zip(node.inputs, inputs, strict=True):
-            if isinstance(now, (Method, slice)) or known_class(now) is list:
+            if isinstance(now, (Method, slice)) or known_class(now) in (list, dict):
                 return True
             if isinstance(x, Value) and self.tracing.type_of(now) != x.type:
                 return True
@@ -213,6 +213,15 @@ class _Again(Hooks):
         """A loop over items."""
         count = node.attr("carries")
         source, carry, rest = inputs[0], tuple(inputs[1 : 1 + count]), inputs[1 + count :]
+        if known_class(source) is dict and not node.attr("tested"):
+            keys = items.known_items(self.tracing, source)
+            if keys is not None and len(keys) <= self.tracing.unroll_limit:  # trip by trip, as tracing does
+                trip = self.body(node.regions[0], rest, 2)
+                for key in keys:
+                    carry = trip(key, *carry)
+                if items.known_items(self.tracing, source) != keys:
+                    raise Untraceable("a dict that changes while it is gone through", span=node.span)
+                return carry
         test = self.body(node.regions[1], rest) if node.attr("tested") else None
         kind = items.item_type(self.tracing, source)
         body = node.regions[0]

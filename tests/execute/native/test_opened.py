@@ -177,6 +177,24 @@ def adam(p: Any, g: Any, n: int) -> Any:
     return seen
 
 
+def adam_on_two(p: Any, g: Any, n: int) -> Any:
+    m = {k: np.zeros_like(v) for k, v in p.items()}
+    for t in range(1, n + 1):
+        for k in p:
+            m[k] = 0.9 * m[k] + 0.1 * (g[k] * p[k])
+            p[k] = p[k] - 0.1 * m[k] / (1 - 0.9**t)
+    return p
+
+
+def grown_while_gone_through(p: Any, g: Any, n: int) -> Any:
+    for i in range(n):
+        for k in p:
+            p[k] = p[k] + g[k]
+            if i == 2:
+                p[k + "'"] = p[k]
+    return p
+
+
 def grows(q: Any, p: Any, n: int) -> Any:
     for i in range(n):
         q.append(p["a"] + i)
@@ -310,6 +328,7 @@ CASES: tuple[tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]], ...] = (
     (same_array, lambda: (Body(), I(5))),
     (same_array, lambda: (Body(), I(1))),
     (descent, lambda: ({"b": 0.0, "w": np.zeros(2)}, X, Y, I(9))),
+    (adam_on_two, lambda: ({"w": np.ones(3), "b": np.ones(2)}, {"w": np.arange(3.0), "b": np.ones(2)}, I(9))),
     (descent, lambda: (OrderedDict(w=np.zeros(2), b=0.0), X, Y, I(9))),
     (descent, lambda: ({"b": 0, "w": np.zeros(2)}, X, Y, I(0))),
     (descent, lambda: ({"b": np.float32(1), "w": np.zeros(2, "f4")}, X, Y, I(3))),
@@ -326,6 +345,10 @@ CASES: tuple[tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]], ...] = (
     (adam, lambda: ({"w": np.ones(3), "b": np.zeros(2)}, {"w": np.arange(3.0), "b": np.ones(2)}, I(30))),
     (adam, lambda: ({"w": np.ones(3), "b": 0.5}, {"w": np.arange(3.0), "b": 2.0}, I(30))),
     (adam, lambda: ({"w": np.ones(3)}, {"w": np.arange(3.0)}, I(0))),
+    (adam_on_two, lambda: ({"w": np.ones(3), "b": np.ones(2)}, {"w": np.arange(3.0), "b": np.ones(2)}, I(9))),
+    (adam_on_two, lambda: (d := {"w": np.ones(3), "b": np.ones(2)}, d, I(9))),
+    (grown_while_gone_through, lambda: ({"w": np.ones(3)}, {"w": np.ones(3)}, I(9))),
+    (grown_while_gone_through, lambda: ({"w": np.ones(3)}, {"w": np.ones(3)}, I(2))),
     (grows, lambda: ([1], {"a": 1.0}, I(5))),
     (grows, lambda: ([], {"a": np.ones(2)}, I(5))),
     (grows, lambda: ([], {"a": "text"}, I(5))),
@@ -394,7 +417,14 @@ def test_methods_helpers_and_classes_may_change_between_calls(monkeypatch: pytes
 
 @pytest.mark.parametrize(
     ("f", "make"),
-    [(steps, lambda: (Body(), I(50))), (descent, lambda: ({"b": 0.0, "w": np.zeros(2)}, X, Y, I(9)))],
+    [
+        (steps, lambda: (Body(), I(50))),
+        (descent, lambda: ({"b": 0.0, "w": np.zeros(2)}, X, Y, I(9))),
+        (
+            adam_on_two,
+            lambda: ({"w": np.ones(3), "b": np.ones(2)}, {"w": np.arange(3.0), "b": np.ones(2)}, I(9)),
+        ),
+    ],
 )
 def test_such_loops_are_native(f: Callable[..., Any], make: Callable[[], tuple[Any, ...]]) -> None:
     with settings.override(executor="auto", compile="now"):
