@@ -105,8 +105,7 @@ class _Private:
         """The nodes that put the values where the object keeps them: in the order in which they came."""
         for key, x in held.items():
             if self.first.get(key) is not x:
-                op = _WRITES[self.values.read_op]
-                yield Node(op, (self.made, Const(key), x), span=self.maker.span)
+                yield Node(self.values.write_op, (self.made, Const(key), x), span=self.maker.span)
 
 
 class Values:
@@ -119,6 +118,7 @@ class Values:
         self, read_op: str, table: Mapping[str, OpDef], length: int | None = None, plain: bool = False
     ) -> None:
         self.read_op, self.table, self.length, self.plain = read_op, table, length, plain
+        self.write_op = _WRITES[read_op]
 
     def body(
         self, graph: Graph, known: Value, held: Fields
@@ -150,7 +150,7 @@ class Values:
                 raise NeededItself
             swap[node.outputs[0]] = x
             return [], held
-        if at == [0] and node.op == _WRITES[self.read_op]:
+        if at == [0] and node.op == self.write_op:
             return [], held | {self.key(node): node.inputs[2]}
         inside = inner_names(node, at[0]) if len(at) == 1 else []
         if not inside:
@@ -291,7 +291,7 @@ class Values:
                     more = self.touched(below, held)
                     read.update(dict.fromkeys(more[0]))
                     written.update(dict.fromkeys(more[1]))
-                elif k == 0 and inner.op in (self.read_op, _WRITES[self.read_op]):
+                elif k == 0 and inner.op in (self.read_op, self.write_op):
                     name = self.key(inner)
                     read[name] = None
                     if inner.op != self.read_op:

@@ -87,6 +87,7 @@ def opened(graph: Graph, holders: Mapping[int, Holder]) -> Opened | None:
     grown = [k for k, kind in holders.items() if kind.count == APPENDED]
     written: list[tuple[int, Key]] = [(k, APPENDED) for k in grown]
     finals: list[Operand] = [graph.params[k] for k in grown]
+    before: dict[int, tuple[Graph, Value, Values]] = {}
     try:
         for k, kind in holders.items():
             if k in grown:
@@ -95,6 +96,7 @@ def opened(graph: Graph, holders: Mapping[int, Holder]) -> Opened | None:
             graph = _trusting(graph, known, kind.cls)
             values = _values(kind)
             names, changed = values.touched([(graph, known)])
+            before[k] = graph, known, values
             if _flags(graph, known, values) - {*changed}:
                 return None
             held = {name: Value(values.shown(name, [(graph, known)]), str(name)) for name in names}
@@ -120,7 +122,27 @@ def opened(graph: Graph, holders: Mapping[int, Holder]) -> Opened | None:
         made, params=tuple(p for p in made.params if p not in fields or needed[fields.index(p)])
     )
     read = [field for field, wanted in zip(read, needed, strict=True) if wanted]
-    return Opened(made, tuple(holders.items()), rest, tuple(read), tuple(written), outside)
+    unread = [field for field in written if field not in read]
+    new = {k: {name for i, name in unread if i == k} for k in before}
+    unsure = {k for k, how in before.items() if not _in_order(*how, new[k])[1]}
+    there = tuple((k, name) for k, name in unread if k in unsure)
+    return Opened(made, tuple(holders.items()), rest, tuple(read), tuple(written), outside, there)
+
+
+def _in_order(graph: Graph, known: Value, values: Values, names: set[Key]) -> tuple[list[Key], bool]:
+    """The order in which fields of these names are written first, and whether it is the same on all ways
+    through the graph: an object that does not have them yet gets them in this order."""
+    found: dict[Key, None] = {}
+    for node, k in users(graph, known):
+        if node.op == values.write_op:
+            found.update(dict.fromkeys(names & {values.key(node)}))
+        ways = [_in_order(g, p, values, names) for g, p in inner_names(node, k) if not g.diverges]
+        new = [[name for name in way if name not in found] for way, _ in ways]
+        often = node.op != "cond" and any(new)  # a loop may have no trip
+        if often or not all(same for _, same in ways) or any(way != new[0] for way in new):
+            return list(found), len(names) < 2
+        found.update(dict.fromkeys(new[0] if new else ()))
+    return list(found), True
 
 
 def _trusting(graph: Graph, x: Value, cls: type) -> Graph:
@@ -256,7 +278,8 @@ def _values(kind: Holder) -> Values:
 @dataclasses.dataclass(frozen=True)
 class Opened:
     """graph: takes the other inputs, the fields that are read, what is lifted; yields a result and what is
-    written.  holders: inputs that are opened.  rest: those that are not."""
+    written.  holders: inputs that are opened.  rest: those that are not.  there: fields that are written
+    only, and must be there before: new ones would come in an order that is not known."""
 
     graph: Graph
     holders: tuple[tuple[int, Holder], ...]
@@ -264,6 +287,7 @@ class Opened:
     read: Fields
     written: Fields
     outside: Lifted
+    there: Fields = ()
 
     def around(self, part: Run, plan: Callable[[], Run], other: Run, nested: bool = False) -> Run:
         """What does the whole by a part that does the graph, by the plan where that is given up, and by
@@ -285,6 +309,7 @@ class Opened:
         lines = []
         for k, one in self.holders:
             space |= {f"C{k}": one.cls, f"M{k}": one.cls.__mro__, f"K{k}": one.keys}
+            space[f"T{k}"] = [type(key) for key in one.keys]
             lines.append(f"if {_misfit(k, one)}: return other({every})")
         whose = f"({''.join(f'a{k}, ' for k, _ in self.holders)})"
         asked = "" if len(self.holders) > 1 or self.outside.holders else "above.holders and "
@@ -292,6 +317,7 @@ class Opened:
             lines.append(f"if {asked}one_place({whose}, above.holders, outside): {leave}")
         places = ", ".join(_place(self.held_by(k), k, name) for k, name in self.read)
         reads = ["try:", f"    {_names(held)} = {places + ',' if held else '()'}"]
+        reads += [f"    {_place(self.held_by(k), k, name)}" for k, name in self.there]
         reads += ["except (AttributeError, KeyError):", f"    {leave}"]
         said = [self.said(k, space) for k, one in self.holders if one.cls not in (dict, list)]
         if any(said):
@@ -327,7 +353,7 @@ class Opened:
 
     def said(self, k: int, space: dict[str, Any]) -> str:
         """A condition: that a class has something of the name of a field of its objects."""
-        names = {str(name) for i, name in self.read if i == k}
+        names = {str(name) for i, name in self.read + self.there if i == k}
         if not names:
             return ""
         space[f"N{k}"] = frozenset(names)
@@ -339,12 +365,12 @@ class Opened:
     def values(self, args: Sequence[Any]) -> list[Any] | None:
         """What the fields hold; None where one holds nothing or is no plain field."""
         found = []
-        for k, name in self.read:
+        for k, name in self.read + self.there:
             x = _field(args[k], name, (k, name) in self.written)
             if x is _NOTHING:
                 return None
             found.append(x)
-        return found
+        return found[: len(self.read)]
 
 
 class _Above(threading.local):
@@ -376,7 +402,7 @@ def _misfit(k: int, one: Holder) -> str:
     if one.cls is list and one.count != APPENDED:
         return f"type(a{k}) is not C{k} or len(a{k}) != {one.count}"
     if one.keys:
-        return f"type(a{k}) is not C{k} or tuple(a{k}) != K{k}"
+        return f"type(a{k}) is not C{k} or tuple(a{k}) != K{k} or [*map(type, a{k})] != T{k}"
     return f"type(a{k}) is not C{k}"
 
 

@@ -441,6 +441,58 @@ def test_such_loops_are_native(f: Callable[..., Any], make: Callable[[], tuple[A
         assert concrete.native is not None and concrete.native.calls == 3 and not concrete.native.bails
 
 
+def both_ways(o: Any, n: int) -> Any:
+    s = 0
+    for i in range(n):
+        s += i
+    if s > 3:
+        o.low = s
+        o.high = 2
+    else:
+        o.high = 3
+        o.low = s
+    return s
+
+
+def by_trips(d: Any, n: int) -> Any:
+    for i in range(n):
+        d["low"] = i
+    d["high"] = 1.5
+    d["low"] = 2.5
+    return d
+
+
+@pytest.mark.parametrize("executor", ["native", "auto", "numpy"])
+@pytest.mark.parametrize(("f", "make"), [(both_ways, Body), (by_trips, dict), (by_trips, lambda: {"low": 0})])
+def test_new_fields_come_in_the_order_of_the_way_that_was_taken(
+    f: Callable[..., Any], make: Callable[[], Any], executor: str
+) -> None:
+    with settings.override(executor=executor):
+        converted = ag.function(f)
+        for n in (5, 1, 0, 5, 1, 0):
+            assert seen(converted, make(), n) == seen(f, make(), n)
+
+
+def keys_are_numbers(d: Any, n: int) -> Any:
+    total, last = 0, None
+    for i in range(n):
+        for k in d:
+            total += k * i
+            last = k
+            d[k] = d[k] * 0.5
+    return total, last
+
+
+@pytest.mark.parametrize("executor", ["native", "auto", "numpy"])
+def test_equal_keys_of_other_classes_are_other_keys(executor: str) -> None:
+    dicts: list[Any] = [{1: 2.0, 2: 3.0}] * 4
+    dicts += [{1.0: 2.0, 2.0: 3.0}, {2: 2.0, True: 1.0}, {1: 2.0, 2: 3.0}]
+    with settings.override(executor=executor):
+        converted = ag.function(keys_are_numbers)
+        for d in dicts:
+            assert repr(converted(dict(d), 4)) == repr(keys_are_numbers(dict(d), 4))
+
+
 @pytest.mark.parametrize("block", range(3))
 def test_random_programs_on_objects_that_are_given(block: int, tmp_path: pathlib.Path) -> None:
     for seed in range(block * 8, block * 8 + 8):
