@@ -353,7 +353,7 @@ class Opened:
 
     def said(self, k: int, space: dict[str, Any]) -> str:
         """A condition: that a class has something of the name of a field of its objects."""
-        names = {str(name) for i, name in self.read + self.there if i == k}
+        names = {str(name) for i, name in self.read + self.written if i == k and name is not APPENDED}
         if not names:
             return ""
         space[f"N{k}"] = frozenset(names)
@@ -364,6 +364,8 @@ class Opened:
 
     def values(self, args: Sequence[Any]) -> list[Any] | None:
         """What the fields hold; None where one holds nothing or is no plain field."""
+        if any(type(args[k]) not in (dict, list) and _described(args[k], name) for k, name in self.written):
+            return None
         found = []
         for k, name in self.read + self.there:
             x = _field(args[k], name, (k, name) in self.written)
@@ -420,7 +422,12 @@ def _field(x: Any, name: Any, written: bool) -> Any:
         return x[name]
     if type(x) is dict:
         return x.get(name, _NOTHING)
-    said = [c.__dict__[name] for c in type(x).__mro__ if name in c.__dict__]
-    if any(hasattr(type(one), "__set__") for one in said) or (said and written and name not in vars(x)):
+    said = any(name in c.__dict__ for c in type(x).__mro__)
+    if _described(x, name) or (said and written and name not in vars(x)):
         return _NOTHING
     return getattr(x, name, _NOTHING)
+
+
+def _described(x: Any, name: Any) -> bool:
+    """Whether a class decides what writing a field of its objects does."""
+    return any(hasattr(type(c.__dict__[name]), "__set__") for c in type(x).__mro__ if name in c.__dict__)

@@ -473,6 +473,31 @@ def test_new_fields_come_in_the_order_of_the_way_that_was_taken(
             assert seen(converted, make(), n) == seen(f, make(), n)
 
 
+def only_written(o: Any, n: int) -> Any:
+    s = 0.0
+    for i in range(n):
+        s += i * 0.5
+    o.t = s
+    o.t = s + 1
+    return s
+
+
+@pytest.mark.parametrize("executor", ["native", "auto", "numpy"])
+def test_a_class_that_decides_later_what_writing_does_is_asked_each_time(executor: str) -> None:
+    class Own:
+        def __init__(self) -> None:
+            self.log: list[float] = []
+
+    with settings.override(executor=executor):
+        converted = ag.function(only_written)
+        for _ in range(3):
+            converted(Own(), I(4))
+        Own.t = property(lambda self: 0.0, lambda self, value: self.log.append(value))  # type: ignore[attr-defined]
+        own = Own()
+        assert converted(own, I(4)) == 3.0
+        assert own.log == [3.0, 4.0]
+
+
 def keys_are_numbers(d: Any, n: int) -> Any:
     total, last = 0, None
     for i in range(n):
