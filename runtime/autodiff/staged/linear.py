@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from runtime.autodiff.staged import branches, calls, custom, lists, loops, writes
+from runtime.autodiff.staged import branches, calls, custom, lists, loops, reads, writes
 from runtime.autodiff.staged.activity import ASKING, varied_values
 from runtime.autodiff.staged.aliases import WRITING, aliases_of, in_memory
 from runtime.autodiff.staged.buffers import buffered_values
 from runtime.autodiff.staged.dims import Dims
 from runtime.autodiff.staged.kinds import NotStaged, cotangent_type, elementwise, inexact, is_list
-from runtime.autodiff.staged.rules import add_at, fit, is_number, pull, rule_running, zeros
+from runtime.autodiff.staged.rules import fit, is_number, pull, rule_running, zeros
 from runtime.autodiff.staged.told import told
 from runtime.dataclass import dataclass
 from runtime.functional import cond
@@ -418,7 +418,7 @@ class Linear:
     def whole(self, ct: Any, x: Value) -> Any:
         """The cotangent of a value, as an array where it is one."""
         small = self.small(ct, x) and inexact(x.type)
-        return fit(self.trace, ct, self._handle(x), x.type, self._all(x)) if small else ct
+        return fit(self.trace, ct, self._handle(x), x.type, self.all_axes(x)) if small else ct
 
     def small(self, ct: Any, x: Operand) -> bool:
         """Whether a cotangent stands for a larger array, which is the same along some axes."""
@@ -430,7 +430,8 @@ class Linear:
             return False
         return len(mine) < len(want) or any(m == 1 != n for m, n in zip(mine, want, strict=True))
 
-    def _all(self, x: Operand) -> Sequence[bool]:
+    def all_axes(self, x: Operand) -> Sequence[bool]:
+        """For each axis, that it is as long as it should be."""
         return (True,) * len(getattr(x.type, "shape", None) or ())
 
     # ------------------------------------------------------------------ parts
@@ -517,7 +518,7 @@ class Linear:
         ct = self.ct(node.outputs[0])
         if ct is None:
             return
-        if applied.row.name == "getitem" and (self._read(node, ct) or self._picked(node, ct)):
+        if applied.row.name == "getitem" and reads.back(self, node, applied.args[1], ct):
             return
         if isinstance(node.outputs[0].type, TupleType):
             ct = tuple(self._part(c, y) for c, y in zip(ct, applied.result, strict=True))
@@ -559,38 +560,12 @@ class Linear:
     def _aligned(self, row: OpDef, node: Node, x: Operand) -> Sequence[bool]:
         """For each axis of an operand, whether its rule gives it the size it has (or 1)."""
         if row.name in _EXACT:
-            return self._all(x)
+            return self.all_axes(x)
         mine, out = self.dims.of(x), self.dims.of(node.outputs[0]) if node.outputs else None
         if mine is None or out is None or not elementwise(row):
             return ()
         whole = (*[object() for _ in mine], *out)[-len(mine) :] if mine else ()
         return [a == b for a, b in zip(mine, whole, strict=True)]
-
-    def _read(self, node: Node, ct: Any) -> bool:
-        """Reading a part of an array whose cotangent is written in place: added there."""
-        array, key = node.inputs
-        slot = self.slot(array) if isinstance(array, Value) and array in self.varied else None
-        if slot is None or slot.buffer is None or not isinstance(array, Value) or self.classes.widened(array):
-            return False
-        add_at(self.trace, slot.buffer, self.value(key), ct, once=self._once(key))
-        return True
-
-    def _once(self, key: Operand) -> bool:
-        """Whether a key surely names no place twice: one of its parts counts."""
-        made = self.makers.get(key) if isinstance(key, Value) else None
-        if made is None or made.op not in ("py.tuple", "np.arange"):
-            return False
-        return made.op == "np.arange" or any(map(self._once, made.inputs))
-
-    def _picked(self, node: Node, ct: Any) -> bool:
-        """Reading elements of an array, each at most once: its cotangent has zeros elsewhere."""
-        array, key = node.inputs
-        if not self._once(key) or not isinstance(array, Value) or array not in self.varied:
-            return False
-        made = zeros(self.trace, self._handle(array), array.type)
-        add_at(self.trace, made, self.value(key), ct, fresh=True, once=True)
-        self.give(array, made, self._all(array))
-        return True
 
 
 _SUMS = frozenset({"np.sum", "np.mean"})
