@@ -212,10 +212,7 @@ class _Entry:
         for original, copy in copies:
             e.line(f"call i32 @autograph_PyArray_CopyInto(ptr {original}, ptr {copy})")
         for k, root in enumerate(kernel.saves):
-            whole = kernel.params[root]
-            assert isinstance(whole, Arr)
-            to, size = self.field(objects[root], abi.DATA_AT, "ptr"), self.bytes(objects[root], whole)
-            saved.put_back(e, to, size, cells, k)
+            saved.put_back(e, objects[root], cells, k)
         if self.back:
             streams.put_back(e, self.back, lambda: self.release(copies, owned))
         self.release(copies, owned)

@@ -210,7 +210,7 @@ class NativeFunction:
         other = None if self._others is None else self._others(args)
         if other is not None:
             return other(*args)
-        if not self._code.enabled.value or not _strided(args):
+        if not self._code.enabled.value or not _strided(args) or any(map(_folded, args)):
             return self._plan()(*args)
         if self._makes_arrays and any(map(_turned, args)):  # what NumPy makes of them is in their order
             return self._plan()(*args)
@@ -326,6 +326,19 @@ class NativeLoops:
     def bails(self) -> int:
         """How many of them it has handed back to the plan."""
         return sum(part.bails for part in self.parts)
+
+
+def _folded(x: Any) -> bool:
+    """Whether several elements of an array that may be written to may lie in one place: NumPy computes all of
+    them before it stores any."""
+    if type(x) is not np.ndarray or not x.flags.writeable:
+        return False
+    reach = x.itemsize
+    for step, n in sorted((abs(step), n) for step, n in zip(x.strides, x.shape, strict=True) if n > 1):
+        if step < reach:
+            return x.size > 0
+        reach += step * (n - 1)
+    return False
 
 
 def _turned(x: Any) -> bool:

@@ -43,7 +43,7 @@ def copy_if_flagged(state: State, target: Arr, fill: Callable[[Arr, Arr], None])
         copy = create(state, whole.dims, whole.dtype, False)
         fill(copy, whole)
         at = e.effect(f"getelementptr ptr, ptr {CELLS}, i64 {len(state.saves)}")
-        e.line(f"store ptr {copy.data}, ptr {at}")
+        e.line(f"store ptr {copy.handle}, ptr {at}")
     e.version += 1
 
 
@@ -55,12 +55,12 @@ def cells(e: Emitter, count: int) -> str:
     return found
 
 
-def put_back(e: Emitter, to: str, size: str, cells: str, k: int) -> None:
-    """What the kernel copied goes back, so many bytes, if it did."""
+def put_back(e: Emitter, original: str, cells: str, k: int) -> None:
+    """What the kernel copied of an array goes back, if it did: the array may have any strides."""
     copy = e.effect(f"load ptr, ptr {e.effect(f'getelementptr ptr, ptr {cells}, i64 {k}')}")
     there, following = e.block("copied"), e.block("on")
     e.branch(e.effect(f"icmp ne ptr {copy}, null"), there, following)
     e.start(there)
-    e.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {copy}, i64 {size}, i1 false)")
+    e.line(f"call i32 @autograph_PyArray_CopyInto(ptr {original}, ptr {copy})")
     e.jump(following)
     e.start(following)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 import autograph as ag
 from runtime.config import settings
 from runtime.execute.native.executor import unavailable
-from tests.execute.native.harness import both, same
+from tests.execute.native.harness import bits, both, same
 
 pytestmark = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
 R = np.random.default_rng(0)
@@ -104,7 +106,39 @@ def test_no_copy_is_made() -> None:
         concrete = ag.function(scaled).get_concrete_function(x, y)
     assert concrete.native_ir is not None
     entry = concrete.native_ir.partition("define ptr @entry")[2]
-    assert "memcpy" in entry and "PyArray_Empty" not in entry and "NewCopy" not in entry
+    assert "CopyInto" in entry and "PyArray_Empty" not in entry and "NewCopy" not in entry
+
+
+LAYOUTS: dict[str, Callable[[Any], Any]] = {  # of 12,000 numbers; small arrays are left to the plan
+    "backwards": lambda memory: memory[3000:400:-1],
+    "every third": lambda memory: memory[2:8000:3],
+    "lines backwards": lambda memory: memory.reshape(100, 120)[20:60, ::-1],
+    "columns": lambda memory: memory.reshape(100, 120)[10:70, 1::2],
+    "turned": lambda memory: memory.reshape(30, 50, 8).transpose(2, 0, 1),
+    "repeated": lambda memory: np.lib.stride_tricks.as_strided(memory[9:], (50, 60), (8, 0)),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("function", [scaled, stored, twice, in_a_branch, broadcast])
+def test_memory_around_the_elements_is_left_alone(function: Callable[..., Any], layout: str) -> None:
+    """Arrays that are not in C order: all of the memory that they lie in is compared."""
+    with settings.override(executor="native", compile="now"):
+        converted = ag.function(function)
+        for odd, other in itertools.product((1.0, np.inf, 0.0, 1.5e308), repeat=2):
+            memory = R.random(12_000) + 0.1
+            LAYOUTS[layout](memory).flat[-1] = odd
+            after = []
+            for call in (function, converted):
+                held = memory.copy()
+                y = LAYOUTS[layout](held)
+                x = np.full(y.shape, 1.5)
+                x.flat[-1] = other
+                with np.errstate(all="warn"), warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always")
+                    call(x, y)
+                after.append((bits(held), [str(w.message) for w in caught]))
+            assert after[0] == after[1], (layout, odd, other)
 
 
 def test_threads() -> None:
