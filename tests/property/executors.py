@@ -31,9 +31,11 @@ from runtime.execute.native.executor import NativeFunction, NativeLoops, unavail
 from runtime.execute.native.kinds import Unlowered
 from runtime.execute.python_source import plan_source
 from runtime.execute.reference import interpret
+from runtime.ir.calls import all_nodes
 from runtime.ir.graph import Graph
 from runtime.ir.text import print_graph
 from runtime.passes.pipeline import optimise
+from runtime.types import ArrayType, WeakType
 from tests.execute.native.harness import bits
 from tests.property.numeric import Sample
 from tests.property.oracle import TooLong, time_limit
@@ -100,6 +102,40 @@ def unlike(wanted: Seen, found: Seen, who: str, warned: bool = True) -> str | No
     return None
 
 
+def complex_inside(graph: Graph) -> bool:
+    """Whether complex numbers are computed."""
+    types = [v.type for node in all_nodes(graph) for v in node.outputs]
+    return any(t.kind == "complex" if isinstance(t, WeakType) else dtype_kind(t) == "c" for t in types)
+
+
+def dtype_kind(t: Any) -> str:
+    """The kind of what an array type says."""
+    return t.dtype.kind if isinstance(t, ArrayType) else ""
+
+
+def in_order(x: Any) -> Any:
+    """A copy in C order."""
+    return x.copy() if isinstance(x, np.ndarray) else x
+
+
+def also_by_numpy(one: Sample, call: int, errors: str, found: Seen) -> bool:
+    """Whether NumPy itself does this call so where the arrays lie elsewhere.
+
+    Its products of complex numbers are rounded once or twice by how far operands and result are apart.
+    """
+    if not complex_inside(one.graph):
+        return False
+    kept: list[Any] = []
+    for trial in range(200):
+        args = [in_order(a) if trial % 2 else a for a in one.arguments(call)]
+        kept.append(bytearray(16 * (trial % 13)))
+        again = seen(lambda *args: interpret(one.graph, args)[0], args, errors)
+        if (again.result, again.error, again.arguments) == (found.result, found.error, found.arguments):
+            return True
+        kept.append(again)
+    return False
+
+
 # ------------------------------------------------------------------------------------------ one graph
 @functools.cache
 def _plain_machine() -> Any:
@@ -164,7 +200,7 @@ def difference(one: Sample, tally: Tally) -> str | None:
         found = seen(plan, one.arguments(call), errors)
         tally.ways["calls that raise"] += wanted.error is not None
         problem = unlike(wanted, found, "of the plan", False)  # equal operations may be done, and warn, once
-        if problem:
+        if problem and not also_by_numpy(one, call, errors, found):
             return f"call {call}, {errors}: {problem}"
         if native is None:
             continue
@@ -173,7 +209,7 @@ def difference(one: Sample, tally: Tally) -> str | None:
         tally.ways["calls natively"] += 1
         tally.ways["calls handed back"] += native.bails > bails
         problem = unlike(found, again, "of native code")
-        if problem:
+        if problem and not also_by_numpy(one, call, errors, again):
             return f"call {call}, {errors}: {problem}"
     return None
 

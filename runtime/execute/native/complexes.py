@@ -6,7 +6,9 @@ code leaves to the plan; formulas are those of CPython before 3.14 and of NumPy'
 
 from __future__ import annotations
 
+import functools
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -178,3 +180,14 @@ def true(e: Emitter, x: Num) -> str:
     """Whether a part is not zero."""
     t = part_kind(x.members[0]).llvm
     return e.either(*(e.op(f"fcmp une {t} {p}, 0.0") for p in parts(e, x)))
+
+
+@functools.lru_cache(maxsize=None, typed=True)
+def same_power(simple: np.ufunc, dtype: np.dtype[Any], exponent: float) -> bool:
+    """Whether this NumPy computes a power of complex numbers by a simpler ufunc, which rounds otherwise.
+
+    Releases differ in whether 2.0 is the exponent that 2 is.
+    """
+    numbers = np.linspace(0.5, 1.5, 64) * np.exp(1j * np.linspace(0.1, 3, 64))
+    numbers = numbers.astype(dtype)
+    return bool((numbers**exponent == simple(numbers)).all())

@@ -272,8 +272,11 @@ def power(state: State, a: Val, b: Val) -> Lazy:
     """`a ** b`, which NumPy computes by simpler ufuncs for some exponents."""
     if is_array(a) and isinstance(b, Num) and b.scalar.weak and b.scalar.kind in "if" and b.const is not None:
         kind = kind_of(a)
-        if kind.kind in "fc" and b.const in POWERS:
-            return apply(state, getattr(np, POWERS[b.const]), (a,))
+        simple = getattr(np, POWERS[b.const]) if b.const in POWERS else None
+        if simple and (
+            kind.kind == "f" or kind.kind == "c" and complexes.same_power(simple, kind.dtype, b.const)
+        ):
+            return apply(state, simple, (a,))
         if kind.kind == "f" and settings.math == "fast" and b.const in (3, 4):
             part = as_lazy(state.e, a)
             return combined(state, [part], kind, element_ops.powered(state.e, kind, int(b.const)), 4)

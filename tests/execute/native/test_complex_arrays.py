@@ -37,7 +37,7 @@ def chained(a, b):
 
 
 def powers(a, b):
-    return a**2, a**0.5, a**-1, a**1
+    return a**2, a**0.5, a**-1, a**1, a**2.0, a**-1.0, a**1.0, a**0
 
 
 def functions(a, b):
