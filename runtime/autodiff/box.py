@@ -90,7 +90,7 @@ class Box:
             store.shared = True
             value = self._snapshot()
             for step in self._steps:
-                value = apply(step.row, (value, *step.args), step.kwargs)
+                value = apply(step.row, step.operands(value), step.kwargs)
                 value = value if step.item is None else value[step.item]
             self._known = store.version, value
         return self._known[1]

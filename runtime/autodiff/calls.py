@@ -28,11 +28,13 @@ MATH: dict[Callable[..., Any], Callable[..., Any]] = {
     **{
         getattr(math, name): getattr(np, name)
         for name in (
-            "sin cos tan sinh cosh tanh exp expm1 log1p log10 log2 sqrt floor ceil trunc fabs hypot degrees "
+            "sin cos tan sinh cosh tanh exp expm1 log1p log10 log2 sqrt floor ceil trunc fabs degrees "
             "radians copysign fmod cbrt exp2"
         ).split()
         if hasattr(math, name)
     },
+    math.hypot: lambda *xs: _hypot(*xs),
+    math.dist: lambda p, q: _hypot(*(a - b for a, b in zip(p, q, strict=True))),
     math.asin: np.arcsin,
     math.acos: np.arccos,
     math.atan: np.arctan,
@@ -54,6 +56,15 @@ def _product(values: Any, start: Any) -> Any:
     for value in values:
         start = start * value
     return start
+
+
+def _hypot(*xs: Any) -> Any:
+    """The length of a vector of any number of numbers, scaled so that no square is too large."""
+    if len(xs) == 2:
+        return np.hypot(*xs)
+    largest = max((abs(unwrap_bare(x)) for x in xs), default=0.0)
+    scale = largest if 0 < largest < math.inf else 1.0
+    return np.linalg.norm(call_row(by_name("np.array"), ([x / scale for x in xs],), {})) * scale
 
 
 def takes_boxes(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:

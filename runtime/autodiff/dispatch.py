@@ -7,7 +7,7 @@ What always holds: a result is of the kind that plain NumPy gives, a view where 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ from runtime.autodiff.box import (
 from runtime.autodiff.levels import Active, apply, apply_flat, bare, map_tree, opened, snapshot
 from runtime.autodiff.looks import LOOKS
 from runtime.autodiff.places import Step
-from runtime.autodiff.rows import FUNCTIONS, PART_WRITES, REDUCE, VIEWS, by_name, row_of
+from runtime.autodiff.rows import FUNCTIONS, PART_WRITES, REDUCE, UNSURE, VIEWS, by_name, row_of
 from runtime.autodiff.rows import SEQUENCES as SEQUENCE_ROWS
 from runtime.errors import GradientError
 from runtime.ir.opdef import PURE, OpDef
@@ -57,7 +57,7 @@ def _operand(x: Any, followed: bool) -> Any:
 
 def call_row(row: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """An op of the table on boxes."""
-    looks = row.name in VIEWS or ("copy" in kwargs and row.name in ("np.array", "nd.astype"))
+    looks = row.name in VIEWS
     if not kwargs and not looks and (len(args) < 3 or _without_out(row, args, None)[0] is args):
         result = _simply(row, args)
         if result is not NotImplemented:
@@ -80,7 +80,8 @@ def call_row(row: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if followed:
         kept_followed(result)
     if out is None:
-        return _fresh(wrap_tree(result))
+        seen = _seen_through(row, args, kwargs, given, result)
+        return _fresh(wrap_tree(result)) if seen is None else seen
     results, outs = (result, out) if isinstance(out, tuple) else ((result,), (out,))
     for value, target in zip(results, outs, strict=True):
         if target is not None:
@@ -150,6 +151,9 @@ def _simply(row: OpDef, args: tuple[Any, ...]) -> Any:
     kind = type(result)
     if followed and kind is np.ndarray:
         kept_followed(result)
+    seen = _seen_through(row, args, {}, given, result)
+    if seen is not None:
+        return seen
     if kind is Active:
         return Box(result)
     return _fresh(wrap_tree(result)) if kind is np.ndarray or isinstance(result, (tuple, list)) else result
@@ -180,6 +184,25 @@ def _view(row: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return _fresh(wrap(apply(row, (base.read(), *rest), kwargs)))
 
 
+def _seen_through(
+    row: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any], given: Sequence[Any], result: Any
+) -> Any:
+    """A box that looks at the array of an operand, where the result turned out to be that array or a part of
+    it; else None."""
+    if row.name not in UNSURE:
+        return None
+    made = bare(result)
+    for k, (x, value) in enumerate(zip(args, map(bare, given), strict=True)):
+        if type(x) is ArrayBox and type(made) is type(value) is np.ndarray:
+            if made is value:
+                return x
+            if np.may_share_memory(made, value):
+                rest = (*args[:k], *args[k + 1 :])
+                step = Step(row, map_tree(unwrap_bare, rest), map_tree(unwrap_bare, kwargs), place=k)
+                return Box.of_view(x, step)
+    return None
+
+
 def write_into(target: Any, value: Any) -> None:
     """Write a result into `out=`."""
     if type(target) in BOXES:
@@ -205,7 +228,7 @@ def call_function(function: Callable[..., Any], args: tuple[Any, ...], kwargs: d
     if function is np.nan_to_num and kwargs.get("copy") is False:
         args[0][...] = np.nan_to_num(args[0], **{**kwargs, "copy": True})
         return args[0]
-    if function in LOOKS and (any_followed(args) or any_followed(kwargs)):
+    if function in LOOKS and (any_box(args) or any_box(kwargs)):
         made = LOOKS[function](*args, **kwargs)
         if made is not NotImplemented:
             return made

@@ -16,18 +16,25 @@ from runtime.autodiff.box import unwrap_bare
 from runtime.errors import GradientError
 
 
-def _diff(a: Any, n: int = 1, *_: Any, **__: Any) -> Any:
-    return a if n == 0 else NotImplemented
-
-
 def _trim_zeros(filt: Any, *args: Any, **kwargs: Any) -> Any:
     """What is cut off is found out now: elements that are written later change nothing about it."""
     value = unwrap_bare(filt)
-    made = np.trim_zeros(value, *args, **kwargs)
-    if not isinstance(value, np.ndarray) or value.ndim != 1 or not made.size:
+    if not isinstance(value, np.ndarray) or not value.size:
         return NotImplemented
-    start = (made.ctypes.data - value.ctypes.data) // value.strides[0]
-    return filt[start : start + len(made)]
+    whole = np.array(value, order="C")
+    made = np.trim_zeros(whole, *args, **kwargs)
+    if not made.size:
+        return NotImplemented
+    start = np.unravel_index((made.ctypes.data - whole.ctypes.data) // whole.itemsize, whole.shape)
+    return filt[tuple(slice(k, k + n) for k, n in zip(start, made.shape, strict=True))]
+
+
+def _real_if_close(a: Any, *args: Any, **kwargs: Any) -> Any:
+    """Whether it is real is found out now, too."""
+    value = unwrap_bare(a)
+    if not isinstance(value, np.ndarray):
+        return NotImplemented
+    return a if np.real_if_close(value, *args, **kwargs).dtype == value.dtype else np.real(a)
 
 
 def _broadcast_arrays(*args: Any, **_: Any) -> Any:
@@ -49,25 +56,17 @@ def _meshgrid(*xi: Any, copy: bool = True, **_: Any) -> Any:
 
 
 def _einsum(*args: Any, **kwargs: Any) -> Any:
-    """Of one operand whose axes are all kept: exchanged, and diagonals taken."""
-    if len(args) != 2 or not isinstance(args[0], str) or not kwargs.keys() <= {"optimize"}:
+    """With lists of axes: with letters, in whose alphabet capitals come first."""
+    if isinstance(args[0], str):
         return NotImplemented
-    text, x = args[0].replace(" ", ""), args[1]
-    given, explicit, wanted = text.partition("->")
-    others = [c for c in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz" if c not in text]
-    more = "".join(others[: np.ndim(unwrap_bare(x)) - len(given.replace("...", ""))])
-    given, wanted = (part.replace("...", more) for part in (given, wanted))
-    if not explicit:
-        wanted = "".join(sorted(c for c in given if given.count(c) == 1))
-    if set(given) != set(wanted):
-        return NotImplemented
-    labels = list(given)
-    while len(set(labels)) < len(labels):
-        twice = next(c for c in labels if labels.count(c) > 1)
-        a, b = [k for k, c in enumerate(labels) if c == twice][:2]
-        x = np.diagonal(x, 0, a, b)
-        labels = [*(c for k, c in enumerate(labels) if k not in (a, b)), twice]
-    return np.transpose(x, [labels.index(c) for c in wanted])
+    count = len(args) // 2
+    text = ",".join(map(_letters, args[1 : 2 * count : 2]))
+    text += "->" + _letters(args[-1]) if len(args) % 2 else ""
+    return np.einsum(text, *args[: 2 * count : 2], **kwargs)
+
+
+def _letters(axes: Any) -> str:
+    return "".join("..." if k is Ellipsis else chr(k + (65 if k < 26 else 71)) for k in axes)
 
 
 def _running(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -80,8 +79,8 @@ def _running(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 LOOKS: dict[Callable[..., Any], Callable[..., Any]] = {
-    np.diff: _diff,
     np.trim_zeros: _trim_zeros,
+    np.real_if_close: _real_if_close,
     np.broadcast_arrays: _broadcast_arrays,
     np.meshgrid: _meshgrid,
     np.einsum: _einsum,

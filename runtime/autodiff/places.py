@@ -20,15 +20,21 @@ from runtime.ops.adjoint import LINEAR, derivative_row, dispatching, is_basic
 
 @dataclass(frozen=True)
 class Step:
-    """One op that makes a view: its row, the operands after the first, which of several results."""
+    """One op that makes a view: its row, the other operands, which of several results, and the place of the
+    array among the operands."""
 
     row: OpDef
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] = dataclasses.field(default_factory=dict)
     item: int | None = None
+    place: int = 0
+
+    def operands(self, x: Any) -> tuple[Any, ...]:
+        """All operands by position."""
+        return (*self.args[: self.place], x, *self.args[self.place :])
 
     def __call__(self, x: Any) -> Any:
-        made = self.row.run(x, *self.args, **self.kwargs)
+        made = self.row.run(*self.operands(x), **self.kwargs)
         return made if self.item is None else made[self.item]
 
 

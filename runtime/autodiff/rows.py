@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from runtime.autodiff import places
-from runtime.ir.opdef import OpDef
+from runtime.ir.opdef import PURE, OpDef
 from runtime.ops import adjoint
 from runtime.ops.table import BY_CALLABLE, OPS
+from runtime.passes.facts import NEW, OPERATORS
 
 _ADJOINT: dict[Callable[..., Any], OpDef] = {
     function: row for row in (*adjoint.ROWS, *places.ROWS) for function in row.captures
@@ -39,6 +40,13 @@ VIEWS = frozenset(
     np.asarray np.asanyarray np.ascontiguousarray np.asfortranarray np.linalg.matrix_transpose
     np.linalg.diagonal nd.reshape nd.transpose nd.view np.diag nd.conj nd.conjugate
     np.real_if_close""".split()
+)
+
+# Ops of which it is found out on each call: those that don't surely make a new array.
+UNSURE = frozenset(
+    name
+    for name, row in OPS.items()
+    if row.effect == PURE and name not in NEW | OPERATORS | VIEWS and not isinstance(row.run, np.ufunc)
 )
 
 # Ops with an operand that is a sequence of arrays; elsewhere a sequence of numbers stands for an array.

@@ -37,7 +37,7 @@ IN_PLACE = frozenset(
     f"i{name}" for name in "add sub mul truediv floordiv mod pow matmul lshift rshift and or xor".split()
 )
 # Besides operators and ufuncs: functions whose result never shares memory with an operand.
-_NEW = frozenset(
+NEW = frozenset(
     f"np.{name}"
     for name in (
         "sum prod max min mean std var any all argmax argmin ptp cumsum cumprod count_nonzero zeros ones "
@@ -81,7 +81,7 @@ def makes_new(node: Node, table: Mapping[str, OpDef]) -> bool:
         return False
     if node.op in _SOMETIMES:
         return _SOMETIMES[node.op](node)
-    if node.op in OPERATORS or node.op in _NEW:
+    if node.op in OPERATORS or node.op in NEW:
         return True
     row = table.get(node.op)
     return row is not None and isinstance(row.run, np.ufunc)

@@ -36,13 +36,13 @@ from runtime.types import (
 WRITING = frozenset(f"i{op.rstrip('_')}" for op in IN_PLACE)
 _MAYBE_VIEWS = VIEWS | frozenset(
     """np.nan_to_num np.broadcast_arrays np.meshgrid np.trim_zeros np.unwrap np.real_if_close np.require
-    np.resize np.ix_""".split()
+    np.resize np.ix_ nd.getfield nd.to_device""".split()
 )
 SURE_VIEWS = frozenset(
     """np.transpose nd.transpose np.swapaxes np.moveaxis np.rollaxis np.expand_dims np.squeeze np.flip
     np.fliplr np.flipud np.diagonal np.real np.broadcast_to np.rot90 np.matrix_transpose""".split()
 )
-_IN_ORDER = frozenset({"np.zeros", "np.ones", "np.empty", "np.full", "np.arange", "np.linspace"})
+_IN_ORDER = frozenset({"np.zeros", "np.ones", "np.empty", "np.full", "np.arange"})
 _RESHAPING = frozenset({"np.reshape", "nd.reshape", "np.ravel"})
 _SAME = frozenset({"py.bound", "py.check", "py.expect"})
 
@@ -247,13 +247,7 @@ class Aliases:
                     self._join(out, target)
         elif len(node.outputs) == 1 and (node.op in SURE_VIEWS or self._reshaped(node)):
             self._view(node, node.inputs[0])
-        elif (
-            node.op in _MAYBE_VIEWS
-            or (node.op == "np.einsum" and _keeps_axes(node))
-            or (node.op == "np.diff" and not makes_new(node, OPS))
-            or "copy" in node.keywords
-            or not all(isinstance(o.type, ArrayType) for o in node.outputs)
-        ):
+        elif may_look(node) or not all(isinstance(o.type, ArrayType) for o in node.outputs):
             self._fresh(node)
             for out in node.outputs:
                 for x in node.inputs:
@@ -511,14 +505,29 @@ def _users(graph: Graph) -> dict[Value, set[str]]:
     return found
 
 
+def may_look(node: Node) -> bool:
+    """Whether an op of the table may give an operand itself, or a look at it."""
+    if node.op in ("np.round", "np.around", "np.diff"):
+        return not makes_new(node, OPS)
+    if node.op == "np.linalg.matrix_power":
+        exponent = node.inputs[1] if len(node.inputs) > 1 else None
+        return not (isinstance(exponent, Const) and type(exponent.value) is int and exponent.value != 1)
+    return (
+        node.op in _MAYBE_VIEWS
+        or "copy" in node.keywords
+        or (node.op == "nd.astype" and len(node.positional) > 5)
+        or (node.op == "np.einsum" and _keeps_axes(node))
+    )
+
+
 def _keeps_axes(node: Node) -> bool:
     """Whether np.einsum may give a look at its operand: it has one, of which no axis is summed over."""
     text = node.inputs[0].value if isinstance(node.inputs[0], Const) else None
-    if len(node.inputs) != 2 or not isinstance(text, str):
-        return len(node.inputs) == 2
+    if not isinstance(text, str):
+        return True  # with lists of axes, among others
     given, arrow, wanted = text.replace(" ", "").partition("->")
     kept = wanted if arrow else [c for c in given if given.count(c) == 1]
-    return set(given) <= {".", *kept}
+    return len(node.positional) == 2 and set(given) <= {".", *kept}
 
 
 def basic_key(t: Type) -> bool:
