@@ -60,22 +60,9 @@ MAX_FORKS = 3  # calls of a function in branches of itself that depend on the da
 _SEQUENCES = frozenset(
     "np." + n
     for n in (
-        "array",
-        "asarray",
-        "concatenate",
-        "stack",
-        "vstack",
-        "hstack",
-        "dstack",
-        "column_stack",
-        "meshgrid",
-        "broadcast_arrays",
-        "linalg.multi_dot",
-        "ix_",
-        "asanyarray",
-        "ascontiguousarray",
-        "lexsort",
-    )
+        "array asarray concatenate stack vstack hstack dstack column_stack meshgrid "
+        "broadcast_arrays linalg.multi_dot ix_ asanyarray ascontiguousarray lexsort"
+    ).split()
 )
 _MATH_INT = {
     math.floor,
@@ -252,6 +239,8 @@ _WARNS = object()
 
 def _computed(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The result of a call while tracing; `_WARNS`, which is no static value, where each call has to warn."""
+    if not isinstance(f, np.ufunc) and any(isinstance(x, np.complexfloating) for x in args):
+        return _WARNS  # it does where only the real part is taken: `float(x)`, `math.exp(x)`
     try:
         return f(*args, **kwargs)
     except FloatingPointError:  # NumPy raises while tracing what it would warn of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 
 import numpy as np
@@ -155,6 +156,26 @@ def constants_that_warn(x):
     zero = "a text at first"
     zero = np.float32(0.0)
     return x + low, x * np.exp(1e4), x * high, zero % (x[0] * 2)
+
+
+class Holding:
+    def __init__(self, value):
+        self.value = value
+
+
+def real_parts(o, n):
+    total = 0.0
+    for _ in range(n):
+        total += float(o.value) + math.exp(o.value)
+    return total
+
+
+def test_real_parts_of_known_complex_numbers_warn_on_each_call():
+    function = ag.function(real_parts)
+    for _ in range(3):
+        with pytest.warns(Warning, match="imaginary part") as caught:
+            function(Holding(np.complex64(1 - 1j)), 2)
+        assert len(caught) == 4
 
 
 def test_functions_of_constants_that_warn_are_traced_and_warn_on_each_call():
