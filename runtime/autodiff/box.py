@@ -39,7 +39,8 @@ class Store:
 
     value: the present value, bare or followed.  memory: an array of the user's that shows each write.
     shared: the bare array may be held by others, so a write makes a new one.  alone: no other argument
-    of the call shares the memory, so that a write can't be missed there."""
+    of the call shares the memory, so that a write can't be missed there.  kin: the stores of what is the same
+    memory in plain Python, but not here: a write to one makes the others stale."""
 
     value: Any
     memory: Any = None
@@ -47,6 +48,8 @@ class Store:
     version: int = 0
     alone: bool = True
     order: tuple[int, ...] | None = None
+    kin: tuple[Store, ...] = ()
+    stale: bool = False
 
     def axes(self) -> tuple[int, ...]:
         """The order of the axes in memory; it stays what it was at first."""
@@ -97,6 +100,8 @@ class Box:
 
     def _snapshot(self) -> Any:
         store = self._store
+        if store.stale:
+            raise _stale()
         if store.memory is not None and type(store.value) is not Active:
             return snapshot(store.memory)
         return store.value
@@ -104,7 +109,10 @@ class Box:
     @property
     def bare(self) -> Any:
         """The present value without levels; an array must not be kept or written to."""
-        value = bare(self._store.value)
+        store = self._store
+        if store.stale:
+            raise _stale()
+        value = bare(store.value)
         for step in self._steps:
             value = step(value)
         return value
@@ -156,6 +164,8 @@ class Box:
             store.value = apply_flat(UPDATE, (value, given, place))
             store.shared = False
         store.version += 1
+        for other in store.kin:
+            other.stale = other is not store
 
     def _show(self, key: Any, given: Any) -> None:
         """Let the user's own array show the write, too."""
@@ -167,6 +177,17 @@ class Box:
     def share(self) -> None:
         """Note that another argument of the call shares the memory."""
         self._store.alone = False
+
+    def share_with(self, other: Box) -> None:
+        """Note that the other's array is the same memory in plain Python, but not here."""
+        mine, its = self._store, other._store
+        kin = tuple({id(x): x for x in (mine, its, *mine.kin, *its.kin)}.values())
+        for store in kin:
+            store.kin = kin
+
+    def spoil(self) -> None:
+        """Note that plain Python would show a write that is not seen here."""
+        self._store.stale = True
 
     @property
     def is_view(self) -> bool:
@@ -425,6 +446,15 @@ def lost(box: Box, what: str) -> GradientError:
         why="the result would be a bare value, which nothing connects to the input",
         fix="let this code be converted (it is where its source is at hand), make the array that is written "
         "to inside the differentiated function, or cut the value off with ag.stop_gradient",
+    )
+
+
+def _stale() -> GradientError:
+    return GradientError(
+        "an array is read that was written to in, or through the result of, a function with a derivative of "
+        "its own",
+        why="there it is another array, so the write is not seen here",
+        fix="let the function write to a copy, and return one",
     )
 
 

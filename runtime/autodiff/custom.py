@@ -7,14 +7,14 @@ Out: a function that gives the value.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from runtime import tree
-from runtime.autodiff.box import BOXES, any_followed, unwrap, wrap
-from runtime.autodiff.levels import Active, at_level, is_inexact, map_tree, opened
+from runtime.autodiff.box import BOXES, ArrayBox, any_followed, unwrap, unwrap_bare, wrap
+from runtime.autodiff.levels import Active, at_level, bare, is_inexact, map_tree, opened, same_bits
 from runtime.autodiff.staged import custom as staged
 from runtime.autodiff.staged.gradient import pulled_back
 from runtime.autodiff.transforms import conjugate, vjp
@@ -40,7 +40,15 @@ def custom_gradient(function: Function) -> Function:
         holder: dict[str, Any] = {}
 
         def run(*given: Any) -> Any:
-            value, holder["back"] = _pair(function, map_tree(wrap, given), kwargs)
+            inside = map_tree(wrap, given)
+            before = [_own(x) for x in _bare_leaves(given)]
+            value, holder["back"] = _pair(function, inside, kwargs)
+            if any(_written(args, before, inside)):
+                raise GradientError(
+                    f"{function.__name__} writes to an argument",
+                    why="it has a derivative of its own, which is that of what it returns",
+                    fix="write to a copy",
+                )
             leaves, holder["structure"] = tree.flatten_data(value)
             parts = [unwrap(x) for x in leaves]
             return parts[0] if len(parts) == 1 else tuple(parts)
@@ -48,7 +56,7 @@ def custom_gradient(function: Function) -> Function:
         def back(position: int) -> Function:
             def rule(ct: Any, y: Any, *operands: Any) -> Any:
                 if holder.get("ct") is not ct:
-                    cts = [_turned(x) for x in (ct if isinstance(ct, tuple) else (ct,))]
+                    cts = [_own(_turned(x)) for x in (ct if isinstance(ct, tuple) else (ct,))]
                     holder["made"] = holder["back"](tree.unflatten(holder["structure"], cts))
                     holder["ct"] = ct
                 made = holder["made"]
@@ -74,11 +82,43 @@ def custom_gradient(function: Function) -> Function:
             rules=({EACH: back}, None),
         )
         result = _apply_below(row, map_tree(unwrap, args))
-        parts = list(result) if isinstance(result, tuple) else [result]
-        return tree.unflatten(holder["structure"], [wrap(x) for x in parts])
+        parts = [wrap(x) for x in (result if isinstance(result, tuple) else (result,))]
+        _note_shared(parts, args, _bare_leaves(args))
+        return tree.unflatten(holder["structure"], parts)
 
     call.runs_on_trace_values = True  # type: ignore[attr-defined]
     return call
+
+
+def _leaves(x: Any) -> list[Any]:
+    found: list[Any] = []
+    map_tree(found.append, x)
+    return found
+
+
+def _bare_leaves(x: Any) -> list[Any]:
+    return [bare(unwrap_bare(leaf)) for leaf in _leaves(x)]
+
+
+def _written(args: Any, before: list[Any], after: Any) -> list[bool]:
+    """For each leaf of the arguments, whether it is an array that is followed, or may be, and has changed."""
+    return [
+        type(x) is ArrayBox and not same_bits(a, b)
+        for x, a, b in zip(_leaves(args), before, _bare_leaves(after), strict=True)
+    ]
+
+
+def _own(x: Any) -> Any:
+    """The same, of an array one that may be written to."""
+    return np.array(x) if type(x) is np.ndarray else x
+
+
+def _note_shared(results: Sequence[Any], args: Any, inside: Sequence[Any]) -> None:
+    """Note which results are arguments, or parts of them.  inside: what the function saw of the arguments."""
+    for x, array in zip(_leaves(args), inside, strict=True):
+        for result in results if type(x) is ArrayBox else ():
+            if type(result) is ArrayBox and np.may_share_memory(bare(unwrap(result)), array):
+                result.share_with(x)
 
 
 def _staged(trace: Trace, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -100,11 +140,26 @@ def checkpoint(function: Function) -> Function:
         if trace is not None:
             return _staged_checkpoint(trace, function, args, kwargs)
 
+        if not any_followed(args):
+            return function(*args, **kwargs)
+        seen: list[Any] = []
+        written: list[bool] = []
+
         def remembering(*given: Any) -> Any:
-            return function(*given, **kwargs), functools.partial(_run_again, function, given, kwargs)
+            boxed = [type(x) is ArrayBox for x in _leaves(args)]
+            left = iter(boxed)
+            inside = map_tree(lambda x: _own(wrap(unwrap(x))) if next(left) else x, given)
+            value = function(*inside, **kwargs)
+            seen[:], written[:] = _bare_leaves(inside), _written(args, _bare_leaves(given), inside)
+            return value, functools.partial(_run_again, function, given, kwargs)
 
         remembering.__name__ = getattr(function, "__name__", "function")
-        return custom_gradient(remembering)(*args)
+        made = custom_gradient(remembering)(*args)
+        _note_shared(tree.flatten_data(made)[0], args, seen)
+        for x, changed in zip(_leaves(args), written, strict=True):
+            if changed:  # what was written there is known inside the function only
+                x.spoil()
+        return made
 
     call.runs_on_trace_values = True  # type: ignore[attr-defined]
     return call

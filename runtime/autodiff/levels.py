@@ -63,13 +63,14 @@ def snapshot(x: Any) -> Any:
     """A copy of a plain array that may be written to later; the last one, while it still tells the truth."""
     known = STATE.__dict__.setdefault("snapshots", {})
     pair = known.get(id(x))
-    if pair is not None and pair[0] is x and _same_bits(pair[1], x):
+    if pair is not None and pair[0] is x and same_bits(pair[1], x):
         return pair[1]
     known[id(x)] = x, x.copy(order="K")
     return known[id(x)][1]
 
 
-def _same_bits(a: Any, b: Any) -> bool:
+def same_bits(a: Any, b: Any) -> bool:
+    """Whether two arrays are the same, NaN and all."""
     if a.dtype != b.dtype or a.shape != b.shape or a.dtype.hasobject:
         return False
     return np.array_equal(a.ravel(order="K").view(np.uint8), b.ravel(order="K").view(np.uint8))

@@ -65,7 +65,8 @@ def out(ct: Any, like: Any) -> Any:
 
 
 def given(value: Any, like: Any, what: str) -> Any:
-    """A cotangent or tangent from the caller as a value, checked against what it belongs to."""
+    """A cotangent or tangent from the caller as a value, checked against what it belongs to; of an array a
+    copy, since the caller may write to it later."""
     value, like = unwrap(value), bare(like)
     if np.shape(bare(value)) != np.shape(like):
         have, want = np.shape(bare(value)), np.shape(like)
@@ -74,7 +75,9 @@ def given(value: Any, like: Any, what: str) -> Any:
             fix=f"give a {what} of the same structure and shapes",
         )
     kind = kind_of(like)
-    return value if kind_of(bare(value)) == kind else unwrap(cast(wrap(value), kind))
+    if kind_of(bare(value)) != kind:
+        return unwrap(cast(wrap(value), kind))
+    return value.copy() if type(value) is np.ndarray else value
 
 
 class Inputs:

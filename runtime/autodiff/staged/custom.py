@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from runtime import tree
+from runtime.autodiff.staged.aliases import aliases_of
 from runtime.autodiff.staged.calls import Mark, mark_of
 from runtime.autodiff.staged.kinds import NotStaged, cotangent_type, inexact
 from runtime.autodiff.staged.rules import SPECIAL
@@ -174,6 +175,10 @@ def forward(linear: Any, node: Node, mark: Mark) -> None:
                 if isinstance(x, Value) and x in linear.varied:
                     linear.give(x, trace.protocol.call(scale, (found, factors[1 - k]), {}))
             return
+        inside = aliases_of(mark.back)
+        for k, written in enumerate(inside.written_params[: len(whole)]):
+            if written or inside.unknown:  # others use the cotangent, too; it may even be an operand
+                whole[k] = trace.record("np.copy", [whole[k]])
         made = linear.again(mark.back, [trace.operand(x) for x in (*whole, *kept)])
         for k, ct in zip(mark.given, made, strict=True):
             linear.give(args[k], trace.wrap(ct))
