@@ -77,6 +77,7 @@ class Conditions:
         }
         self.texts: list[str] = []
         self.reads: dict[tuple[Any, ...], str] = {}
+        self.roots: dict[int, str] = {}
         self.classes: dict[type, list[str]] = {}
 
     def name(self, value: Any) -> str:
@@ -84,6 +85,13 @@ class Conditions:
         name = f"{self.prefix}c{len(self.names)}"
         self.names[name] = value
         return name
+
+    def root(self, value: Any) -> str:
+        """The name of an object at which paths begin: the same for all of these."""
+        known = self.roots.get(id(value))
+        if known is None:
+            known = self.roots[id(value)] = self.name(value)
+        return known
 
     def add(self, t: Type, at: str) -> None:
         """Conditions for the value of the expression `at` to be of type `t`."""
@@ -176,7 +184,7 @@ class Conditions:
             kind, key = guard.path.steps[0]
             if kind == "special" and self.special(root[0], key, guard.expect):
                 return
-        at = arguments[root] if isinstance(root, int) else self.name(root[0])
+        at = arguments[root] if isinstance(root, int) else self.root(root[0])
         place: tuple[Any, ...] = (at,)
         for number, (kind, key) in enumerate(guard.path.steps, 1):
             step = (
@@ -260,8 +268,10 @@ def passed(arguments: Sequence[str], types: Sequence[Type]) -> str:
 
 def entry_by_name(signature: Signature, guards: tuple[Guard, ...], entry: Entry, form: Form) -> Entry:
     """An entry that does what `entry` does, for calls written in this form."""
-    names = {name: value for name, value in entry.__globals__.items() if name in ("run", "python")}
+    names = {name: value for name, value in entry.__globals__.items() if name in ("run", "python", "weigh")}
     call = "run({values})" if "run" in names else "python(*args, **kwargs)"
+    if "weigh" in names:
+        call = "weigh(run, args, kwargs, {values})"
     return _compiled(*entry_source(signature, guards, call, form), names)
 
 

@@ -13,6 +13,7 @@ import pytest
 
 import autograph as ag
 from runtime.config import settings
+from runtime.function.dispatch import Conditions
 from runtime.function.polymorphic import PolymorphicFunction, Quick
 
 X = np.arange(3.0)
@@ -191,3 +192,23 @@ def test_special_methods_that_come_later_are_seen(name: str, on_base: bool, way:
         between = type("Between", (other,), {}) if on_base else other
         cls.__bases__ = (between, base)
     assert converted(model, X).tobytes() == cls.scaled(model, X).tobytes() == (7.0 * X).tobytes()
+
+
+class Net:
+    weight, bias = 2.0, 3.0
+
+
+NET = Net()
+
+
+def test_what_several_guards_go_through_is_read_once() -> None:
+    @ag.function
+    def affine(x):
+        return x * NET.weight + NET.bias
+
+    assert np.array_equal(affine(X), X * 2.0 + 3.0)
+    conditions = Conditions()
+    for guard in affine.traces[0].relies_on:
+        conditions.guard(guard, ("x",))
+    places = [place for *_, (_, _, place) in conditions.reads]
+    assert sorted(places) == ["NET", "bias", "weight"]
