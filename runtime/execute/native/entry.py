@@ -209,10 +209,10 @@ class _Entry:
         self.release(copies, owned)
         e.jump(done)
         e.start(failed)
-        for original, copy in copies:
-            e.line(f"call i32 @autograph_PyArray_CopyInto(ptr {original}, ptr {copy})")
         for k, root in enumerate(kernel.saves):
             saved.put_back(e, objects[root], cells, k)
+        for original, copy in copies:  # after that: they are older, and arguments may share memory
+            e.line(f"call i32 @autograph_PyArray_CopyInto(ptr {original}, ptr {copy})")
         if self.back:
             streams.put_back(e, self.back, lambda: self.release(copies, owned))
         self.release(copies, owned)

@@ -100,6 +100,16 @@ def test_arguments_that_share_memory(function: Callable[..., Any]) -> None:
         both(function, pairs, lowered=False)
 
 
+def written_before(x, y, by):  # type: ignore[no-untyped-def]
+    y[1] += 1.0
+    x[:2] = x[:2] * by
+
+
+def test_what_was_written_before_by_another_name_is_put_back() -> None:
+    base, by = np.arange(5.0) + 1.0, np.full(2, 1e308)
+    both(written_before, [(base, base[1:], by), (base, base, by), (base[1:], base, by)], lowered=False)
+
+
 def test_no_copy_is_made() -> None:
     x, y = R.random(5000), R.random(5000)
     with settings.override(executor="native", compile="now"):
