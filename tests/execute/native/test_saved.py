@@ -107,7 +107,7 @@ def written_before(x, y, by):  # type: ignore[no-untyped-def]
 
 def test_what_was_written_before_by_another_name_is_put_back() -> None:
     base, by = np.arange(5.0) + 1.0, np.full(2, 1e308)
-    both(written_before, [(base, base[1:], by), (base, base, by), (base[1:], base, by)], lowered=False)
+    both(written_before, [(base, base, by), (base, base[1:], by), (base[1:], base, by)], lowered=False)
 
 
 def test_no_copy_is_made() -> None:
