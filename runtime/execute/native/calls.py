@@ -22,7 +22,6 @@ from runtime.execute.native.arrays import (
     address,
     copied,
     create,
-    dense,
     dimension,
     fill,
     size,
@@ -531,12 +530,12 @@ def _full(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
 
 
 def _like(number: int | None) -> Handler:
-    """`np.zeros_like` and its like, of arrays in C order."""
+    """`np.zeros_like` and its like."""
 
     def handler(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
         given = by_name(args, keywords, "a", "dtype")
         source = given["a"]
-        _in_order(state, source)
+        new_like(source)
         assert isinstance(source, Arr)
         dtype = wanted_dtype(given.get("dtype"), source.dtype)
         return _alike(state, source.dims, dtype, None if number is None else lift(number))
@@ -544,16 +543,16 @@ def _like(number: int | None) -> Handler:
     return handler
 
 
-def _in_order(state: State, x: Val) -> None:
-    """The layout of a copy follows the source's: only C order is known here."""
-    if not isinstance(x, Arr) or x.strides != dense(state.e, x.dims, x.dtype.itemsize):
-        raise Unlowered("a copy of an array that may not be in C order")
+def new_like(x: Val) -> None:
+    """A new array has its axes in memory as its model has them: only C order is made here."""
+    if not isinstance(x, Arr) or x.turned:
+        raise Unlowered("a copy of an array whose axes lie in another order than C's")
 
 
 def np_copy(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     if len(args) != 1 or keywords:
         raise Unlowered("a copy with options")
-    _in_order(state, args[0])
+    new_like(args[0])
     assert isinstance(args[0], Arr)
     return copied(state, args[0])
 
@@ -590,7 +589,7 @@ def attribute(state: State, x: Val, name: str) -> Val:
     if name in ("real", "imag") and x.element.kind == "c":
         dtype = complexes.part_kind(x.element).dtype
         at = address(state.e, x, str(dtype.itemsize) if name == "imag" else "0")
-        return Arr(dtype, at, x.dims, x.strides, None, x.roots, x.depth, x.site, x.age)
+        return Arr(dtype, at, x.dims, x.strides, None, x.roots, x.depth, x.site, x.age, turned=x.turned)
     if name == "T":
         return turned(x, range(len(x.dims))[::-1])
     raise Unlowered(f"the attribute {name}")

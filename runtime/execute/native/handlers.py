@@ -16,20 +16,20 @@ from runtime.execute.native.values import Val
 from runtime.lazy import Lazy
 
 if TYPE_CHECKING:
-    from runtime.execute.native import counts, linear, looks, makers, moved, running
+    from runtime.execute.native import counts, linear, looks, makers, moved, running, shapes
     from runtime.execute.native.makers import Handler
 else:
     counts, linear = Lazy("runtime.execute.native.counts"), Lazy("runtime.execute.native.linear")
     looks, makers = Lazy("runtime.execute.native.looks"), Lazy("runtime.execute.native.makers")
     moved, running = Lazy("runtime.execute.native.moved"), Lazy("runtime.execute.native.running")
+    shapes = Lazy("runtime.execute.native.shapes")
 
 # The names of `HANDLERS` in each module.
 PLACES: tuple[tuple[Any, str], ...] = (
     (
         makers,
         "np.ascontiguousarray np.searchsorted nd.searchsorted np.array np.asarray np.stack np.arange np.eye "
-        "np.identity nd.reshape np.reshape nd.ravel np.ravel nd.flatten nd.transpose np.transpose np.outer "
-        "np.concatenate",
+        "np.identity nd.transpose np.transpose np.outer np.concatenate",
     ),
     (
         running,
@@ -38,6 +38,7 @@ PLACES: tuple[tuple[Any, str], ...] = (
     ),
     (looks, "np.flip np.flipud np.fliplr np.swapaxes np.moveaxis np.expand_dims np.squeeze"),
     (counts, "np.bincount"),
+    (shapes, "nd.reshape np.reshape nd.ravel np.ravel nd.flatten"),
     (moved, "np.roll np.pad np.tril np.triu np.diff"),
 )
 _WHERE = {name: module for module, names in PLACES for name in names.split()}

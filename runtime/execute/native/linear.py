@@ -6,7 +6,6 @@ that NumPy would hand to it, so it takes the same way inside and the result is N
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
 from collections.abc import Callable, Sequence
@@ -30,6 +29,7 @@ from runtime.execute.native.kinds import Scalar, Unlowered
 from runtime.execute.native.lines import counted
 from runtime.execute.native.panels import either
 from runtime.execute.native.scalars import loop_kinds
+from runtime.execute.native.shapes import side_by_side
 from runtime.execute.native.shares import own_memory, share, threads_now
 from runtime.execute.native.state import State
 from runtime.execute.native.ufunc_loops import inner_loop
@@ -68,18 +68,11 @@ def dot(state: State, args: Sequence[Val]) -> Val:
 
 
 def norm(state: State, args: Sequence[Val]) -> Val:
-    """`np.linalg.norm(x)` of floats in C order: the root of the product of all elements with themselves."""
+    """`np.linalg.norm(x)` of floats: the root of the product of all elements with themselves."""
     x = args[0] if len(args) == 1 else None
-    if (
-        not isinstance(x, Arr)
-        or x.element.kind != "f"
-        or x.strides != dense(state.e, x.dims, x.dtype.itemsize)
-    ):
+    if not isinstance(x, Arr) or x.element.kind != "f" or x.turned:  # it goes through them as they lie
         raise Unlowered("np.linalg.norm of this")
-    count = "1"
-    for n in x.dims:
-        count = times(state.e, count, n)
-    flat = dataclasses.replace(x, dims=(count,), strides=(str(x.dtype.itemsize),), handle=None)
+    flat = side_by_side(state, x)
     return numpy_call(state, "sqrt", [product(state, flat, flat, flat.element)], {})
 
 

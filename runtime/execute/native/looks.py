@@ -10,7 +10,8 @@ import dataclasses
 
 from runtime.execute.native.arrays import dense, get_item, turned
 from runtime.execute.native.kinds import Unlowered
-from runtime.execute.native.makers import Handler, viewed
+from runtime.execute.native.makers import Handler
+from runtime.execute.native.shapes import viewed
 from runtime.execute.native.state import State, numbers
 from runtime.execute.native.values import Arr, Cut, Num, Static, Tup, Val, lift
 

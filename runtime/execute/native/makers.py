@@ -1,4 +1,4 @@
-"""Arrays made from numbers and from other arrays: displays, ranges, other shapes.
+"""Arrays made from numbers and from other arrays: displays, ranges, products of all pairs.
 
 In: the node's arguments.  Out: the array.  What always holds: what is a view for NumPy is one here; a shape,
 a layout or a dtype that is not known while the code is written is not lowered.
@@ -37,6 +37,7 @@ from runtime.execute.native.kinds import (
 )
 from runtime.execute.native.ranges import SIZE
 from runtime.execute.native.scalars import index, stored
+from runtime.execute.native.shapes import one_axis, viewed
 from runtime.execute.native.state import State, numbers
 from runtime.execute.native.values import (
     EXACT,
@@ -245,64 +246,6 @@ def _eye(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
 
 
 # --------------------------------------------------------------------------------------------- shapes
-def in_order(state: State, x: Arr) -> None:
-    """Only C order is known here."""
-    if x.strides != dense(state.e, x.dims, x.dtype.itemsize):
-        raise Unlowered("an array that may not be in C order")
-
-
-def viewed(x: Arr, dims: Sequence[str], strides: Sequence[str]) -> Arr:
-    return Arr(x.dtype, x.data, tuple(dims), tuple(strides), None, x.roots, x.depth, x.site, x.age)
-
-
-def _reshape(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
-    """Another shape over the same memory; a size -1 is found."""
-    e, x = state.e, args[0]
-    if keywords or not isinstance(x, Arr):
-        raise Unlowered("reshape with options")
-    in_order(state, x)
-    wanted = numbers(args[1] if len(args) == 2 else Tup(tuple(args[1:])))
-    total = "1"
-    for n in x.dims:
-        total = times(e, total, n)
-    known, dims, open_axis = "1", [], None
-    for k, asked in enumerate(wanted):
-        if asked.const is None:
-            text = index(e, asked)
-            e.bail_if(e.op(f"icmp slt i64 {text}, 0"))
-        elif asked.const == -1 and open_axis is None:
-            open_axis = k
-            text = ""
-        elif asked.const < 0:
-            raise Unlowered("a negative size")
-        else:
-            text = str(int(asked.const))
-        dims.append(text)
-        known = times(e, known, text) if text else known
-    if open_axis is not None:
-        if known.isdigit() and total.isdigit() and int(known):
-            dims[open_axis] = str(int(total) // int(known))
-        else:
-            e.bail_if(e.op(f"icmp eq i64 {known}, 0"))
-            dims[open_axis] = e.op(f"sdiv i64 {total}, {known}") if known != "1" else total
-        known = times(e, known, dims[open_axis])
-    if known != total:
-        if known.isdigit() and total.isdigit():
-            raise Unlowered("a shape that does not fit")
-        e.bail_if(e.op(f"icmp ne i64 {known}, {total}"))
-    return viewed(x, dims, dense(e, dims, x.dtype.itemsize))
-
-
-def _ravel(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
-    if len(args) != 1:
-        raise Unlowered("ravel with options")
-    return _reshape(state, [args[0], lift(-1)], keywords)
-
-
-def _flatten(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
-    return np_copy(state, [_ravel(state, args, keywords)], {})
-
-
 def _transpose(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     x = args[0]
     if keywords or not isinstance(x, Arr):
@@ -319,8 +262,7 @@ def _transpose(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
 def _outer(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     if len(args) != 2 or keywords or not all(isinstance(x, Arr) for x in args):
         raise Unlowered("np.outer of these")
-    a, b = (_ravel(state, [x], {}) for x in args)
-    assert isinstance(a, Arr) and isinstance(b, Arr)
+    a, b = (one_axis(state, x) for x in args if isinstance(x, Arr))
     column = viewed(a, (a.dims[0], "1"), (a.strides[0], "0"))
     return operator(state, "mul", column, b)
 
@@ -424,11 +366,6 @@ HANDLERS: dict[str, Handler] = {
     "np.arange": _arange,
     "np.eye": _eye,
     "np.identity": _eye,
-    "nd.reshape": _reshape,
-    "np.reshape": _reshape,
-    "nd.ravel": _ravel,
-    "np.ravel": _ravel,
-    "nd.flatten": _flatten,
     "nd.transpose": _transpose,
     "np.transpose": _transpose,
     "np.outer": _outer,

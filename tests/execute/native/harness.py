@@ -66,9 +66,41 @@ def bits(x: Any) -> Any:
     return type(x).__name__, x
 
 
+def copies(args: Sequence[Any]) -> tuple[Any, ...]:
+    """The arguments, copied with what is shared among them, each array in the layout that it has."""
+    memo: dict[int, Any] = {}
+
+    def lay(x: Any) -> None:
+        if isinstance(x, (tuple, list, dict)):
+            for item in x.values() if isinstance(x, dict) else x:
+                lay(item)
+        elif type(x) is np.ndarray and not x.dtype.hasobject and id(x) not in memo:
+            memo[id(x)] = _alike(x, memo)
+
+    lay(args)
+    return copy.deepcopy(tuple(args), memo)
+
+
+def _alike(x: np.ndarray[Any, Any], memo: dict[int, Any]) -> np.ndarray[Any, Any]:
+    """A copy with the same strides, in a copy of all the memory that it lies in."""
+    whole = x
+    while type(whole.base) is np.ndarray:
+        whole = whole.base
+    if whole is x:
+        return x.copy(order="K")
+    if id(whole) not in memo:
+        memo[id(whole)] = whole.copy(order="K")
+    other, offset = memo[id(whole)], x.ctypes.data - whole.ctypes.data
+    if other.strides != whole.strides:  # memory that is not Python's, with gaps
+        return x.copy(order="K")
+    made: np.ndarray[Any, Any] = np.ndarray(x.shape, x.dtype, other.ravel(order="K"), offset, x.strides)
+    made.flags.writeable = x.flags.writeable
+    return made
+
+
 def seen(function: Callable[..., Any], args: Sequence[Any], **errors: Any) -> Seen:
-    """Call on copies of the arguments (what is shared among them stays shared)."""
-    args = copy.deepcopy(tuple(args))
+    """Call on copies of the arguments, laid out as they are (what is shared among them stays shared)."""
+    args = copies(args)
     result = error = None
     with warnings.catch_warnings(record=True) as caught, np.errstate(**errors):
         warnings.simplefilter("always")
