@@ -13,7 +13,7 @@ import numpy as np
 from runtime.autodiff.staged.kinds import elementwise
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ops.table import OPS
-from runtime.types import ArrayType
+from runtime.types import ArrayType, NumberType, StaticType, Type, WeakType
 
 Sizes = tuple[Any, ...]
 REDUCTIONS = frozenset({"np.sum", "np.mean", "np.max", "np.min", "np.prod", "np.var", "np.std"})
@@ -28,7 +28,7 @@ class Dims:
 
     def of(self, x: Operand) -> Sizes | None:
         """The sizes of an operand's axes; None where not even their number is known."""
-        shape = x.type.shape if isinstance(x.type, ArrayType) else ()
+        shape = _shape(x.type)
         if shape is None or not isinstance(x, Value) or None not in shape:
             return shape
         if x not in self.found:
@@ -47,7 +47,7 @@ class Dims:
         if node.op in REDUCTIONS:
             return self._reduced(node)
         if node.op in OPS and elementwise(OPS[node.op]):
-            return self._broadcast([self.of(x) for x in node.positional])
+            return self._broadcast([self.of(x) for x in node.inputs])
         return self.of(node.inputs[0]) if node.op in ("np.copy", "nd.copy", "nd.astype") else None
 
     def _broadcast(self, sizes: list[Sizes | None]) -> Sizes | None:
@@ -72,3 +72,12 @@ class Dims:
         if keep.value:
             return tuple(1 if i in gone else n for i, n in enumerate(sizes))
         return tuple(n for i, n in enumerate(sizes) if i not in gone)
+
+
+def _shape(t: Type) -> Sizes | None:
+    """The sizes that a type tells; () of numbers, and of options that are no numbers at all."""
+    if isinstance(t, ArrayType):
+        return t.shape
+    if isinstance(t, StaticType):
+        return None if isinstance(t.value, (tuple, list)) else np.shape(t.value)
+    return () if isinstance(t, (WeakType, NumberType)) else None

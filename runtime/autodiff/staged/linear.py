@@ -529,8 +529,7 @@ class Linear:
         every = applied.operands
         wanted = [key for key, x in every.items() if self._followed(x)]
         out = node.outputs[0] if node.outputs else None
-        others = [every[k] for k in wanted]
-        if out is not None and self.small(ct, out) and not self._alike(ct, applied.row, out, others):
+        if out is not None and self.small(ct, out) and not self._alike(ct, applied, out, wanted):
             ct = self.whole(ct, out)
         made = pull(self.trace, applied.row, wanted, ct, applied.result, applied.args, applied.kwargs)
         for key, each in zip(wanted, made, strict=True):
@@ -550,12 +549,21 @@ class Linear:
             return zeros(self.trace, y, t) if inexact(t) else ct
         return fit(self.trace, ct, y, t)  # it may be the same along some axes, and shorter there
 
-    def _alike(self, ct: Any, row: OpDef, out: Value, operands: Sequence[Operand]) -> bool:
-        """Whether a small cotangent of the result will do: no operand's is summed."""
-        if row.name in _SUMS:
+    def _alike(self, ct: Any, applied: Applied, out: Value, wanted: Sequence[Any]) -> bool:
+        """Whether a small cotangent of the result will do: no operand's is summed, and what rules multiply it
+        by is as long as the result, or surely not."""
+        if applied.row.name in _SUMS:
             return is_number(self.trace.type_of(ct))
-        sizes = [self.dims.of(x) for x in (out, *operands)]
-        return elementwise(row) and None not in sizes and all(s == sizes[0] for s in sizes)
+        whole = self.dims.of(out)
+        sizes = {key: self.dims.of(x) for key, x in applied.operands.items()}
+        if not elementwise(applied.row) or whole is None or None in sizes.values():
+            return False
+        alike = all(sizes[key] == whole for key in wanted)
+        return alike and all(
+            n == m or isinstance(n, int)
+            for x in sizes.values()
+            for n, m in zip(reversed(x or ()), reversed(whole), strict=False)
+        )
 
     def _aligned(self, row: OpDef, node: Node, x: Operand) -> Sequence[bool]:
         """For each axis of an operand, whether its rule gives it the size it has (or 1)."""
