@@ -188,11 +188,34 @@ class ConcreteFunction:
         self._native, self.not_native = None, NO_GAIN  # loops that it had would never run
         return True
 
-    def leave(self) -> None:
-        """Hand the calls to the function itself: the hope for native code has come to nothing."""
-        self.not_native, self.__dict__["by_python"] = NO_GAIN, True
+    def leave(self, why: str = NO_GAIN) -> None:
+        """Hand the calls to the function itself: the hope for native code has come to nothing, or it was
+        found to be quicker."""
+        self.not_native, self.__dict__["by_python"] = why, True
         if self.when_left is not None:
             self.when_left()
+
+    @property
+    def open_to_doubt(self) -> bool:
+        """Whether the Python function may be quicker, and may do the calls."""
+        if not self._may_be_plain or self.device != "cpu" or settings.executor != "auto" or self.by_python:
+            return False
+        return self.pending or self.doubtful
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether it is not certain that calls take less time than those of the Python function."""
+        return self._native is None or self._native.doubtful
+
+    @property
+    def undecided(self) -> bool:
+        """Whether there are parts of which the types were not seen yet."""
+        return isinstance(self._native, executor.NativeLoops) and self._native.undecided
+
+    @property
+    def partly_native(self) -> bool:
+        """Whether there is native code for some of it at least."""
+        return self._native is not None and not self._native.idle
 
     @property
     def of_objects(self) -> bool:

@@ -98,6 +98,8 @@ class Direct(Slots):
     def _rows(self, record: TraceRecord) -> tuple[Row, ...]:
         """How the dispatcher runs a trace; none where it can't say when it may."""
         concrete, signature = record.concrete, record.signature
+        if record.weighing is not None and not record.by_python:
+            return ()
         python = concrete is None or concrete.by_python
         target = self._python if python else loader.bare(concrete.executable)  # type: ignore[union-attr]
         if record.rows and record.rows[-1].target is target:

@@ -49,7 +49,7 @@ from runtime.function.eager import MODE
 from runtime.function.pickles import by_value, cloud, found_as, found_as_plain, remade, source_file
 from runtime.function.promises import Promise, kept_promise, placed
 from runtime.function.quick import Quickly
-from runtime.function.records import TraceRecord, entry_of, generalise, leave, superseded, swap
+from runtime.function.records import TraceRecord, entry_of, generalise, served_by, superseded
 from runtime.function.signature import Binder, Bound, Signature, example
 from runtime.gate import GATE
 from runtime.ir.graph import Graph
@@ -315,8 +315,6 @@ class PolymorphicFunction(Direct, Generic[P, R]):
                 with rarely():
                     concrete = self._trace(candidate, bound, guards)
                     entry = entry_of(candidate, concrete, guards, self._python)
-                if concrete.pending:
-                    concrete.when_native(functools.partial(_renew, weakref.ref(self), swap, entry))
             except ConversionRefused as refusal:
                 if self._is_strict():
                     raise
@@ -333,8 +331,7 @@ class PolymorphicFunction(Direct, Generic[P, R]):
                 continue
             seconds, made = time.perf_counter() - start, self._clock.tick()
             record = TraceRecord(candidate, reason, seconds, concrete, None, entry, made=made, guards=guards)
-            left = functools.partial(leave, weakref.ref(record), self._python)
-            concrete.when_left = functools.partial(_renew, weakref.ref(self), left)
+            served_by(record, self._python, functools.partial(_renew, weakref.ref(self)))
             return record
         return self._plain_record(signature, why, time.perf_counter() - start, where, reason, guards)
 

@@ -57,7 +57,7 @@ def made(
     """
     params = tuple(signature.parameters.values())
     plain = all(p.kind in _PLAIN and p.name not in _USED and not p.name.startswith("_ag_") for p in params)
-    if not plain or not 0 < len(records) <= MOST:
+    if not plain or not 0 < len(records) <= MOST or any(map(_weighed, records)):
         return None
     names: dict[str, Any] = {
         "_ag_missing": MISSING,
@@ -81,6 +81,11 @@ def made(
     function: Callable[..., Any] = names.pop("_ag_call")
     function.__qualname__ = getattr(python, "__qualname__", "function")  # what is wrong with a call names it
     return function
+
+
+def _weighed(record: TraceRecord) -> bool:
+    """Whether it is not known yet who does the calls of a trace."""
+    return record.weighing is not None and not record.by_python
 
 
 def _clean(error: BaseException) -> None:

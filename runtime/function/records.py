@@ -5,6 +5,7 @@ Also the decision what a new trace should generalise over, given those there are
 
 from __future__ import annotations
 
+import functools
 import types as _types
 import weakref
 from collections.abc import Callable, Sequence
@@ -18,6 +19,7 @@ from runtime.function.checks import Checks
 from runtime.function.concrete import ConcreteFunction
 from runtime.function.dispatch import Entry, compile_entry, plain_entry
 from runtime.function.signature import Signature, alike, same_code, widen
+from runtime.function.weighing import Weighing
 from runtime.lazy import Lazy
 from runtime.trace.record import Guard
 from runtime.types import ObjectType, Type
@@ -38,7 +40,8 @@ class TraceRecord:
     signature: what it serves.  reason: why it was made; changes: what differed from the trace before.
     seconds: what making it took.  given: the specs in lists and dicts that it was asked for with.
     guards: what was promised of lists and dicts; a signature that Python runs relies on nothing else.
-    checks, rows: when it serves a call, and how, for the dispatcher.
+    checks, rows: when it serves a call, and how, for the dispatcher.  weighing: does the calls as long as it
+    is not known whether the Python function is quicker.
     concrete: the trace, or None; plain: then why not, and place: because of which line of the user's.
     """
 
@@ -57,6 +60,7 @@ class TraceRecord:
     guards: tuple[Guard, ...] = ()
     checks: Checks | None = None
     rows: tuple[Row, ...] = ()
+    weighing: Weighing | None = None
 
     @property
     def by_python(self) -> bool:
@@ -66,7 +70,9 @@ class TraceRecord:
     @property
     def relies_on(self) -> tuple[Guard, ...]:
         """What must hold, besides the arguments' types, for a call to be served."""
-        return self.guards if self.concrete is None or self.by_python else self.concrete.guards
+        if self.concrete is None or (self.by_python and self.weighing is None):
+            return self.guards
+        return self.concrete.guards
 
     @property
     def why(self) -> str:
@@ -117,17 +123,61 @@ def entry_of(
     return compile_entry(signature, concrete.guards, "run({values})", run=run)
 
 
-def swap(entry: Entry, run: Callable[..., Any]) -> None:
+def served_by(record: TraceRecord, python: Callable[..., Any], renew: Callable[..., object]) -> None:
+    """See to it that a new trace is run by the best there is, whenever that changes.
+
+    renew: does what it is given, and has the function's dispatch follow."""
+    assert record.concrete is not None
+    found = weakref.ref(record)
+    record.concrete.when_left = functools.partial(renew, leave, found, python)
+    if record.concrete.open_to_doubt:
+        weighed(record, python, renew)
+    if record.concrete.pending:
+        record.concrete.when_native(functools.partial(renew, swap, found))
+
+
+def swap(record: weakref.ref[TraceRecord], run: Callable[..., Any]) -> None:
     """Let a trace be run by `run`, machine code that has become ready."""
-    entry.__globals__["run"] = loader.bare(run)
+    alive = record()
+    if alive is not None:
+        alive.entry.__globals__["run"] = loader.bare(run)
+        if alive.weighing is not None and alive.concrete is not None and not alive.concrete.doubtful:
+            settle(record)
 
 
 def leave(record: weakref.ref[TraceRecord], python: Callable[..., Any]) -> None:
-    """Let the Python function do the calls that a trace served: it relies on less then."""
+    """Let the Python function do the calls that a trace served.  It relies on less then, but where another
+    trace may be quicker than it again."""
     alive = record()
     if alive is not None:
-        alive.entry = plain_entry(alive.signature, alive.guards, python)
+        alive.entry = plain_entry(alive.signature, alive.relies_on, python)
         alive.checks, alive.rows = None, ()
+
+
+def weighed(record: TraceRecord, python: Callable[..., Any], decided: Callable[..., object]) -> None:
+    """Let the calls of a trace be done by it and by Python in turns.  decided: calls what it is given."""
+    assert record.concrete is not None
+    found, concrete = weakref.ref(record), record.concrete
+
+    def end(by_python: bool) -> None:
+        if by_python:
+            concrete.leave(weighing.told)
+        else:
+            decided(settle, found)
+
+    weighing = record.weighing = Weighing(concrete, python, end)
+    call = "weigh(run, args, kwargs, {values})"
+    run = loader.bare(concrete.executable)
+    record.entry = compile_entry(record.signature, concrete.guards, call, run=run, weigh=weighing)
+
+
+def settle(record: weakref.ref[TraceRecord]) -> None:
+    """Let a trace do all its calls."""
+    alive = record()
+    if alive is not None and alive.concrete is not None:
+        run = loader.bare(alive.concrete.executable)
+        alive.entry = compile_entry(alive.signature, alive.concrete.guards, "run({values})", run=run)
+        alive.weighing = None
 
 
 def superseded(history: Sequence[TraceRecord], record: TraceRecord) -> list[TraceRecord]:

@@ -140,7 +140,8 @@ class _Twin:
 class NativeFunction:
     """A graph as machine code.
 
-    entry: the built-in function to call.  text: the LLVM IR.
+    entry: the built-in function to call.  text: the LLVM IR.  doubtful: whether Python functions or locks of
+    random streams take part, so that Python itself may be as quick.
     """
 
     certain = hopeful = True  # whether there surely is code, or is likely to be some soon
@@ -158,6 +159,7 @@ class NativeFunction:
         self._makes_arrays = _makes_wide_arrays(graph)
         self._strided = _Twin(graph, lambda: self._compile(in_order=False)[0])
         self._noting: _Twin | None = None
+        self.doubtful = False
         self._code, self.text = self._compile()
         self.entry = self._code.entry
 
@@ -167,6 +169,8 @@ class NativeFunction:
         usual = in_order and not noting
         if usual and kernel.wraps:
             self._noting = _Twin(self._graph, lambda: self._compile(noting=True)[0])
+        called = any(callable(x) and not isinstance(x, type) for x in kernel.objects.values())
+        self.doubtful = self.doubtful or called or bool(kernel.streams)
         missed = self._missed if usual else self._by_plan
         bailed = self._bailed if usual else self._by_plan
         addresses = entry.symbols(kernel)
@@ -240,6 +244,7 @@ class NativeLoops:
         self.when_idle: Callable[[], object] | None = None  # called when the last part is given up
         self.entry: Callable[..., Any]
         whole = self._on_fields(graph)
+        self._whole = whole is not None
         if whole is not None:
             self._changed, self.certain, self.hopeful, self.entry = graph, True, True, whole
             return
@@ -269,6 +274,16 @@ class NativeLoops:
     def idle(self) -> bool:
         """Whether the plan does all there is."""
         return not self.parts and all(site.shut for site in self.later)
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether the plan does loops."""
+        return self.idle or (has_loop(self._changed) and not self._whole)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether there are parts that were not reached yet."""
+        return any(not (site.shut or site.all_made) for site in self.later)
 
     @property
     def told(self) -> tuple[str, ...]:

@@ -1,0 +1,98 @@
+"""Which is quicker for the calls of a trace, what runs it or the Python function: both are tried, in turns.
+
+In: a trace of which it is not certain that it is quicker.  Out: `Weighing`, which does its first calls and
+says what they showed.  What always holds: each call is done once, by the one or the other, which do the same;
+calls inside others and beside them are not timed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from runtime.execute.traceback import register_hidden
+from runtime.function.concrete import ConcreteFunction
+
+register_hidden(__file__)
+TURNS = (False, True, True, False, True, False, False, True)  # whether Python's; even for calls in any rhythm
+SURE, LIKELY = 0.33, 0.8  # of Python's time: after one call each, and after two
+LEAST = 1.03  # times Python's: to leave the trace for less does not pay
+SHORT = 1e-3  # seconds: native code that takes longer may be a thousand times quicker than Python
+PATIENCE, AT_MOST = 20, 60  # calls until the types of all parts are known; and in all: some may raise
+
+
+def verdict(ours: Sequence[float], python: Sequence[float]) -> bool | None:
+    """Whether Python is quicker, by the seconds of calls; None if that is not known yet."""
+    if not ours or not python:
+        return None
+    mine, its = min(ours), min(python)
+    calls = min(len(ours), len(python))
+    if mine < SURE * its or calls > 1 and mine < LIKELY * its:
+        return False
+    return its * LEAST < mine if len(ours) + len(python) == len(TURNS) else None
+
+
+class Weighing:
+    """The first calls of a trace.
+
+    decided: called once, with whether the Python function is to do the calls.
+    """
+
+    def __init__(
+        self, concrete: ConcreteFunction, python: Callable[..., Any], decided: Callable[[bool], object]
+    ) -> None:
+        self.concrete, self.python, self.decided = concrete, python, decided
+        self.ours: list[float] = []
+        self.its: list[float] = []
+        self.calls, self.busy, self.warm, self.over = 0, False, False, False
+
+    def __call__(
+        self, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *values: Any
+    ) -> Any:
+        """A call, by the one whose turn it is; run: what runs the trace."""
+        if self.busy or self.over or not self.ready():
+            return run(*values)
+        by_python = self.warm and TURNS[len(self.ours) + len(self.its)]
+        self.busy = True
+        try:
+            start = time.perf_counter()
+            result = self.python(*args, **kwargs) if by_python else run(*values)
+            seconds = time.perf_counter() - start
+        finally:
+            self.busy = False
+        self.note(by_python, seconds)
+        return result
+
+    def ready(self) -> bool:
+        """Whether what runs the trace is what will run it from now on."""
+        self.calls += 1
+        if self.concrete.pending or (self.concrete.undecided and self.calls < PATIENCE):
+            return False
+        if not self.concrete.doubtful or self.calls > AT_MOST:
+            self.decide(False)
+        return not self.over
+
+    def note(self, by_python: bool, seconds: float) -> None:
+        """Take down what a call took; the first of ours only makes ready."""
+        if not self.warm:
+            self.warm = True
+            if self.concrete.partly_native and seconds > SHORT:
+                self.decide(False)
+            return
+        (self.its if by_python else self.ours).append(seconds)
+        found = verdict(self.ours, self.its)
+        if found is not None:
+            self.decide(found)
+
+    def decide(self, by_python: bool) -> None:
+        """Say who does the calls from now on."""
+        if not self.over:
+            self.over = True
+            self.decided(by_python)
+
+    @property
+    def told(self) -> str:
+        """What was found, in words."""
+        its, ours = min(self.its) * 1e3, min(self.ours) * 1e3
+        return f"the Python function is quicker: {its:.3g} ms against {ours:.3g} ms"

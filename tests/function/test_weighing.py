@@ -1,0 +1,249 @@
+"""Traces of which it is not certain that they are quicker than Python: who does their calls is found out."""
+
+from __future__ import annotations
+
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autograph as ag
+from runtime.function import weighing
+from runtime.function.weighing import TURNS, verdict
+
+
+@pytest.fixture(autouse=True)
+def _auto() -> Iterator[None]:
+    with ag.settings.override(executor="auto", compile="now"):
+        yield
+
+
+class Queue:
+    """A class that native code knows nothing of."""
+
+    def __init__(self) -> None:
+        self.items: list[Any] = []
+        self.log: list[str] = []
+
+    def push(self, item: Any) -> None:
+        self.items.append(item)
+        self.log.append(traceback.extract_stack(limit=3)[0].name)
+
+    def pop(self) -> Any:
+        if not self.items:
+            raise IndexError("empty")
+        return self.items.pop(0)
+
+
+def served(xs: Any, queue: Any) -> Any:
+    found = []
+    for k, x in enumerate(xs):
+        queue.push(x)
+        if k % 3 == 2:
+            try:
+                found.append(queue.pop() + queue.pop())
+            except IndexError:
+                pass
+    return np.array(found), len(queue.items)
+
+
+class Clock:
+    """Seconds that go by as told: each look at the clock lets those pass that the last call took."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, python: float, ours: float) -> None:
+        self.now, self.python, self.ours = 0.0, python, ours
+        self.by_python: list[bool] = []
+        self.looks = 0
+        monkeypatch.setattr(weighing.time, "perf_counter", self.look)
+
+    def look(self) -> float:
+        self.looks += 1
+        if self.looks % 2 == 0:
+            self.now += self.python if self.by_python and self.by_python[-1] else self.ours
+        return self.now
+
+
+def watched(function: Callable[..., Any], clock: Clock) -> Any:
+    """The function, converted; the clock is told who does each of its calls."""
+    converted = ag.function(function)
+
+    def call(*args: Any) -> Any:
+        records = converted.traces
+        one = records[-1].weighing if records else None
+        if one is not None and not one.over:
+            original, run_by_python = one.python, []
+
+            def python(*given: Any, **named: Any) -> Any:
+                run_by_python.append(True)
+                clock.by_python.append(True)
+                return original(*given, **named)
+
+            one.python = python
+            clock.by_python.append(False)
+            try:
+                return converted(*args)
+            finally:
+                one.python = original
+        return converted(*args)
+
+    call.converted = converted  # type: ignore[attr-defined]
+    return call
+
+
+@pytest.mark.parametrize(
+    ("ours", "python", "found"),
+    [
+        ([], [], None),
+        ([1.0], [], None),
+        ([1.0], [4.0], False),
+        ([1.0], [2.0], None),
+        ([1.0, 1.1], [2.0, 2.1], False),
+        ([1.0, 1.1], [1.1, 1.2], None),
+        ([1.0] * 4, [1.1] * 4, False),
+        ([1.0] * 4, [1.0] * 4, False),
+        ([1.0] * 4, [0.9] * 4, True),
+        ([9.0, 1.0, 9.0, 9.0], [1.5, 1.5, 1.5, 1.6], False),
+        ([1.0] * 3, [0.1] * 3, None),
+        ([1.0, 0.1, 1.0, 1.0], [1.0, 1.0, 0.1, 1.0], False),
+    ],
+)
+def test_the_verdict(ours: list[float], python: list[float], found: bool | None) -> None:
+    assert verdict(ours, python) is found
+
+
+def test_turns_are_even_for_calls_in_any_rhythm() -> None:
+    for step in (1, 2, 4):
+        groups = [TURNS[k::step] for k in range(step)]
+        assert all(sum(group) * 2 == len(group) for group in groups)
+
+
+@pytest.mark.parametrize(("python", "executor"), [(0.5e-3, "python"), (2e-3, "numpy"), (50e-3, "numpy")])
+def test_the_quicker_one_does_the_calls(
+    python: float, executor: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock(monkeypatch, python, 1e-3)
+    call = watched(served, clock)
+    xs = np.arange(12.0)
+    for _ in range(14):
+        mine, its = Queue(), Queue()
+        found, wanted = call(xs, mine), served(xs, its)
+        assert found[0].tolist() == wanted[0].tolist() and found[1] == wanted[1] and mine.items == its.items
+    record = call.converted.traces[-1]
+    assert record.concrete.executor == executor
+    told = str(ag.explain(call.converted))
+    assert ("the Python function is quicker: 0.5 ms against 1 ms" in told) == (executor == "python")
+    assert record.weighing is None or record.by_python
+
+
+def test_a_look_at_what_the_trace_relies_on_stays() -> None:
+    rate = {"now": 1}
+
+    class Box:
+        def __init__(self) -> None:
+            self.noted: list[Any] = []
+
+        def note(self, x: Any) -> None:
+            self.noted.append(x)
+
+    def noted(box: Any, n: Any) -> Any:
+        for _ in range(n):
+            try:
+                box.note(SCALE * rate["now"])
+            except ValueError:
+                pass
+        return box.noted
+
+    global SCALE
+    f = ag.function(noted)
+    for SCALE in (1, 2, 1.5, "x"):  # type: ignore[assignment]
+        for k in range(15):
+            rate["now"] = k
+            assert f(Box(), 3) == noted(Box(), 3)
+
+
+SCALE: Any = 1
+
+
+def test_errors_and_calls_inside_others_are_not_timed() -> None:
+    depth = []
+
+    class Maker:
+        def make(self, n: int) -> Any:
+            depth.append(n)
+            if n == 99:
+                raise ValueError("too many")
+            return again(self, n - 1) if n > 0 else 0
+
+    def made(maker: Any, n: int) -> Any:
+        total = 0
+        try:
+            total += maker.make(n)
+        except KeyError:
+            total = -1
+        return [total, n]
+
+    again = ag.function(lambda maker, n: made(maker, n)[1])
+    f = ag.function(made)
+    for _ in range(80):
+        with pytest.raises(ValueError, match="too many"):
+            f(Maker(), 99)
+    for n in (3, 2, 1, 0, 5) * 6:
+        assert f(Maker(), n) == made(Maker(), n)
+
+
+def test_threads() -> None:
+    xs = np.arange(30.0)
+    f, wanted, wrong = ag.function(served), served(xs, Queue()), []
+
+    def work() -> None:
+        for _ in range(40):
+            found = f(xs, Queue())
+            if found[0].tolist() != wanted[0].tolist() or found[1] != wanted[1]:
+                wrong.append(found)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert f.traces[-1].weighing is None or f.traces[-1].by_python
+
+
+def test_a_method_and_names_and_defaults() -> None:
+    class Model:
+        def __init__(self) -> None:
+            self.seen: list[Any] = []
+
+        @ag.function
+        def step(self, x: Any, *, by: Any = 2) -> Any:
+            for _ in range(3):
+                try:
+                    self.seen.append(x[0])
+                except KeyError:
+                    self.seen.append(by)
+            return self.seen[-1], by
+
+    for model in (Model(), Model()):
+        for k in range(20):
+            assert model.step({0: k}) == (k, 2)
+            assert model.step(x={0: k}, by=k) == (k, k)
+            assert model.step({1: k}, by=3) == (3, 3)
+        assert len(model.seen) == 180
+
+
+def test_native_code_alone_is_not_doubted() -> None:
+    def scaled(x: Any) -> Any:
+        total = 0.0
+        for v in x:
+            total += v * v
+        return total
+
+    f = ag.function(scaled)
+    f(np.arange(50.0))
+    record = f.traces[-1]
+    if record.concrete.executor == "native":
+        assert record.weighing is None
