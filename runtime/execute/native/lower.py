@@ -126,7 +126,7 @@ class _Lowering:
         results = self.region(self.graph, params)
         if results is None:
             raise Unlowered("a graph that always raises")
-        shape = handed_back(self.state, results[0], set())
+        shape = handed_back(self.state, results[0], {})
         held = merge.leaves(self.e, shape, results[0])
         self.e.flush()
         for k, (llvm, text) in enumerate(held):

@@ -26,8 +26,8 @@ from runtime.execute.native.values import (
 )
 
 
-def handed_back(state: State, x: Val, seen: set[Val]) -> Val:
-    """The template of a result; seen: the lists in it so far."""
+def handed_back(state: State, x: Val, seen: dict[Val, None]) -> Val:
+    """The template of a result; seen: the lists in it so far, in order."""
     if isinstance(x, Tup):
         return Tup(tuple(handed_back(state, item, seen) for item in x.items))
     if isinstance(x, Arr):
@@ -36,17 +36,19 @@ def handed_back(state: State, x: Val, seen: set[Val]) -> Val:
         return dataclasses.replace(x, handle=merge.HOLE)
     if isinstance(x, ArrayList):
         return dataclasses.replace(x, handle=merge.HOLE)
-    if isinstance(x, (Shared, Nested)):
+    if isinstance(x, (Nested, Table, Mixed)):
         for other in seen:
-            if isinstance(x, Nested) and isinstance(other, Nested):  # two would be made of it
-                state.e.bail_if(state.e.op(f"icmp eq ptr {x.handle}, {other.handle}"))
-        seen.add(x)
+            places = [_place(y) for y in (x, other) if type(y) is type(x)]
+            if len(places) == 2 and all(places):  # two would be made of one
+                state.e.bail_if(state.e.op(f"icmp eq ptr {', '.join(places)}"))
+    if isinstance(x, (Shared, Nested)):
+        seen[x] = None
         kind = nested_lists.form_of(state, x).kind if isinstance(x, Nested) else x.kind
         return dataclasses.replace(x, handle=merge.HOLE, kind=kind)
     if isinstance(x, (Listing, Table, Mixed)):
         if x in seen:
             raise Unlowered("a list that is returned twice")  # two would be made of it
-        seen.add(x)
+        seen[x] = None
         if isinstance(x, Table):
             return Table(tuple(handed_back(state, column, seen) for column in x.columns))  # type: ignore[misc]
         if isinstance(x, Mixed):
@@ -59,3 +61,10 @@ def handed_back(state: State, x: Val, seen: set[Val]) -> Val:
     elif not isinstance(x, Num) or any(m.kind == "c" for m in x.members):
         raise Unlowered("a range, slice or complex number that is returned")
     return merge.opened(x)
+
+
+def _place(x: Val) -> str:
+    """Where a list is found that loops or branches may have handed on; empty for others."""
+    if isinstance(x, (Table, Mixed)):
+        return _place(x.columns[0] if isinstance(x, Table) else x.payloads)
+    return x.handle if isinstance(x, (Shared, Nested, ArrayList)) else ""

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import autograph as ag
+from runtime.config import settings
 from runtime.execute.native.executor import unavailable
 from tests.execute.native.harness import both, nothing_is_left_behind
 
@@ -337,3 +339,32 @@ LEAKS = (sorted_again, two_rows_take_turns, beam, best_arrays, best_tuples,
 @pytest.mark.parametrize("function", [*LEAKS, popped_by_a_wrong_index], ids=lambda f: f.__name__)
 def test_nothing_is_left_behind(function: Callable[..., Any]) -> None:
     nothing_is_left_behind(function, function is popped_by_a_wrong_index)
+
+
+def one_list_of_pairs(n):  # type: ignore[no-untyped-def]
+    first, second = [(0, 0.5)], [(1, 1.5)]
+    for i in range(n):
+        second.append((i, i * 0.5))
+        if i > 1:
+            first = second
+    return first, second
+
+
+def one_list_of_two_kinds(n):  # type: ignore[no-untyped-def]
+    first, second = [0.5], [1]
+    for i in range(n):
+        second.append(i if i % 2 else i * 0.5)
+        first.append(i if i % 3 else i * 0.5)
+        if i > 1:
+            first = second
+    return first, second
+
+
+@pytest.mark.parametrize("function", [one_list_of_pairs, one_list_of_two_kinds])
+def test_one_list_by_two_names_is_handed_back_as_one(function: Callable[..., Any]) -> None:
+    with settings.override(executor="native", compile="now"):
+        converted = ag.function(function)
+        for n in (5, np.int64(6), 1, 0, 9):
+            found, wanted = converted(n), function(n)
+            assert repr(found) == repr(wanted)
+            assert (found[0] is found[1]) == (wanted[0] is wanted[1])
