@@ -94,6 +94,36 @@ class ObjectType:
 
 
 @dataclass(frozen=True, eq=False)
+class FunctionOf(ObjectType):
+    """A Python function of this code in a module with these globals, whatever it has captured.
+
+    Of arguments and places only: graphs speak of functions of any kind, see `declared`."""
+
+    code: _types.CodeType | None = None
+    space: Any = None
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is FunctionOf and other.code is self.code and other.space is self.space
+
+    def __hash__(self) -> int:
+        return hash((id(self.code), id(self.space)))
+
+    def __str__(self) -> str:
+        assert self.code is not None
+        return f"function {self.code.co_name}"
+
+    __repr__ = __str__  # its globals are long
+
+    def fits(self, value: Any) -> bool:
+        """Whether the value is such a function."""
+        return (
+            type(value) is _types.FunctionType
+            and value.__code__ is self.code
+            and value.__globals__ is self.space
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class StaticType:
     """A value known while tracing.  Equal when the values have the same type and are equal or identical."""
 
@@ -289,6 +319,18 @@ _NAMEDTUPLE_OWN = frozenset({
 })  # fmt: skip
 
 
+def function_of(function: _types.FunctionType) -> FunctionOf:
+    """The type of all functions that differ from this one only in what they have captured."""
+    return FunctionOf(_types.FunctionType, None, function.__code__, function.__globals__)
+
+
+def declared(t: Type) -> Type:
+    """The type of an argument as graphs have it."""
+    if isinstance(t, TupleType):
+        return TupleType(tuple(map(declared, t.items)), t.cls)
+    return ObjectType(t.cls) if isinstance(t, FunctionOf) else t
+
+
 def describes(t: Type, value: Any) -> bool:
     """Whether the run-time `value` is what `t` claims."""
     if isinstance(t, StaticType):
@@ -298,7 +340,7 @@ def describes(t: Type, value: Any) -> bool:
     if isinstance(t, NumberType):
         return any(describes(kind, value) for kind in t.kinds)
     if isinstance(t, ObjectType):
-        return t.cls is None or type(value) is t.cls
+        return t.fits(value) if isinstance(t, FunctionOf) else t.cls is None or type(value) is t.cls
     if isinstance(t, TupleType):
         return type(value) is t.cls and len(value) == len(t.items) and all(map(describes, t.items, value))  # type: ignore[arg-type,call-overload]
     if isinstance(t, UnboundType):

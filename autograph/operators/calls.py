@@ -26,6 +26,7 @@ from runtime.function.polymorphic import PolymorphicFunction
 from runtime.lazy import Lazy
 from runtime.places import is_users, same_function, span_of, tell_module
 from runtime.recording import recording
+from runtime.trace import outside
 from runtime.trace.api import Hooks
 from runtime.trace.core import Trace, active
 from runtime.trace.heap import NOTHING, UNKNOWN, Namespace
@@ -125,6 +126,13 @@ def attribute(x: Any, name: str) -> Any:
     """`x.name` for a special name like `__class__`, which a handle itself has."""
     trace = active()
     return getattr(x, name) if trace is None else trace.protocol.call(getattr, (x, name), {})
+
+
+def _has_value(cell: types.CellType) -> bool:
+    try:
+        return bool([cell.cell_contents])
+    except ValueError:
+        return False
 
 
 class TracedGlobals(dict[str, Any]):
@@ -236,12 +244,14 @@ class SourceHooks(Hooks):
         """Generated code that does what the user wrote, as if it stood in the user's file."""
         return in_users_file(code)
 
-    def inline(self, function: types.FunctionType) -> Callable[..., Any] | None:
-        """The traceable twin of a function, or None where it is to be called at run time."""
+    def inline(self, function: types.FunctionType, found: Any = None) -> Callable[..., Any] | None:
+        """The traceable twin of a function, or None where it is to be called at run time.
+
+        found: the handle of a function that is another one in each call, of which this is one."""
         if is_left_alone(function) or self._library(function):
             return None
         try:
-            return self.twin(function)
+            return self.twin(function) if found is None else self.twin_of_any(function, found)
         except AutographError as error:
             assert self.trace is not None
             if self.trace.strict and not isinstance(error, SourceNotFound):
@@ -270,12 +280,7 @@ class SourceHooks(Hooks):
         """
         trace = self.trace
         assert trace is not None
-        form = converted_carefully(function) if self.careful else converted(function)
-        tell_module(function)
-        self.originals.update(form.originals)
-        space = self.globals.get(id(function.__globals__))
-        if space is None:
-            space = self.globals[id(function.__globals__)] = TracedGlobals(trace, function.__globals__)
+        form, space = self._form(function)
         code = Path((function,), (("attr", "__code__"),), f"the code of {function.__qualname__}")
         trace.guard(code, StaticType(function.__code__), code.text)
         where = Path((function,), (), f"{function.__name__}'s default ")
@@ -285,6 +290,49 @@ class SourceHooks(Hooks):
             for k, v in (function.__kwdefaults__ or {}).items()
         }
         return form.bind(space, self._cells(form, function), defaults, kwdefaults or None)
+
+    def twin_of_any(self, function: types.FunctionType, found: Any) -> Callable[..., Any] | None:
+        """The converted function where all that a function is but its code is read from the handle `found`.
+
+        None where it writes to what it has captured, or that has no value yet."""
+        trace = self.trace
+        assert trace is not None
+        form, space = self._form(function)
+        names, cells = function.__code__.co_freevars, function.__closure__ or ()
+        if form.boxed_free.intersection(names) or not all(map(_has_value, cells)):
+            return None
+
+        def inside(path: Path, value: Any, text: str) -> Any:
+            return outside.read_inside(trace, found, Path(path.root, path.steps, text), value)
+
+        here, defaults, kwdefaults = found._facts.path, function.__defaults__, function.__kwdefaults__
+        what = f"{function.__name__}'s default "
+        for name, value in (("__defaults__", defaults), ("__kwdefaults__", kwdefaults)):
+            place = here / ("attr", name)
+            if value is not None:
+                place = place / ("len", None)
+            trace.guard(place, StaticType(None if value is None else len(value)), f"{what}{name}")
+        captured = {
+            name: types.CellType(inside(here.captured(i), cell.cell_contents, f"captured {name!r}"))
+            for i, (name, cell) in enumerate(zip(names, cells, strict=True))
+        }
+        given = tuple(inside(here.default(i), x, f"{what}{i}") for i, x in enumerate(defaults or ()))
+        named = {
+            k: inside(here / ("attr", "__kwdefaults__") / ("item", k), x, f"{what}{k}")
+            for k, x in (kwdefaults or {}).items()
+        }
+        return form.bind(space, captured, None if defaults is None else given, named or None)
+
+    def _form(self, function: types.FunctionType) -> tuple[Converted, TracedGlobals]:
+        """The converted function, and the globals that it sees."""
+        assert self.trace is not None
+        form = converted_carefully(function) if self.careful else converted(function)
+        tell_module(function)
+        self.originals.update(form.originals)
+        space = self.globals.get(id(function.__globals__))
+        if space is None:
+            space = self.globals[id(function.__globals__)] = TracedGlobals(self.trace, function.__globals__)
+        return form, space
 
     def _defaults(
         self, function: types.FunctionType, where: Path, given: int, named: Collection[str]

@@ -21,7 +21,7 @@ from runtime.dataclass import dataclass
 from runtime.function.signature import Signature
 from runtime.lazy import Lazy
 from runtime.trace.record import BUILTINS, Guard
-from runtime.types import ArrayType, ObjectType, StaticType, TupleType, Type, WeakType
+from runtime.types import ArrayType, FunctionOf, ObjectType, StaticType, TupleType, Type, WeakType
 
 if TYPE_CHECKING:
     from runtime.execute.native import check_ir as ir
@@ -126,6 +126,12 @@ class _Writer:
                 self.item(item, r, i)
         elif not isinstance(t, ObjectType):
             raise _Inexpressible
+        elif isinstance(t, FunctionOf):
+            self.add(ir.CLASS, r, self.at(t.cls))
+            for name, value in (("__code__", t.code), ("__globals__", t.space)):
+                held = self.fresh()
+                self.add(ir.ATTRIBUTE, held, self.at(name), r)
+                self.add(ir.SAME, held, self.at(value))
         elif t.cls is np.ndarray and not guarded:  # an array of numbers has a more precise type
             self.add(ir.ARRAY, r, self.at(np.dtype(object)), -1)
         elif t.cls is not None:

@@ -24,6 +24,7 @@ from runtime.places import ENTRY_FILE
 from runtime.trace.record import BUILTINS, Guard
 from runtime.types import (
     ArrayType,
+    FunctionOf,
     ObjectType,
     StaticType,
     TupleType,
@@ -105,6 +106,9 @@ class Conditions:
             self.texts.append(f"type({at}) is {self.name(t.cls)} and len({at}) == {len(t.items)}")
             for i, item in enumerate(t.items):
                 self.add(item, f"{at}[{i}]")
+        elif isinstance(t, FunctionOf):
+            self.texts.append(f"type({at}) is {self.name(t.cls)} and {at}.__code__ is {self.name(t.code)}")
+            self.texts.append(f"{at}.__globals__ is {self.name(t.space)}")
         elif isinstance(t, ObjectType) and t.cls is not None:
             self.texts.append(f"type({at}) is {self.name(t.cls)}")
             if t.cls is np.ndarray:  # an array of numbers has a more precise type

@@ -275,7 +275,7 @@ class PolymorphicFunction(Direct, Generic[P, R]):
         if not self._history:
             return exact, FIRST, ()
         latest = max(group or self._history, key=lambda record: record.made)
-        return (generalise(exact, group) if self._reduce_retracing else exact), *difference(
+        return (generalise(exact, group, self._changes) if self._reduce_retracing else exact), *difference(
             exact, latest.signature
         )
 

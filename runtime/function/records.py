@@ -6,9 +6,8 @@ Also the decision what a new trace should generalise over, given those there are
 from __future__ import annotations
 
 import functools
-import types as _types
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from runtime.dataclass import dataclass
@@ -16,13 +15,14 @@ from runtime.errors import Span
 from runtime.function.accounts import Change, bytes_of, holds
 from runtime.function.chains import Row
 from runtime.function.checks import Checks
+from runtime.function.closures import differences
 from runtime.function.concrete import ConcreteFunction
 from runtime.function.dispatch import Entry, compile_entry, plain_entry
-from runtime.function.signature import Signature, alike, same_code, widen
+from runtime.function.signature import Signature, alike, widen
 from runtime.function.weighing import Weighing
 from runtime.lazy import Lazy
-from runtime.trace.record import Guard
-from runtime.types import ObjectType, Type
+from runtime.trace.record import Guard, Path
+from runtime.types import Type
 
 if TYPE_CHECKING:
     from runtime.execute import loader
@@ -190,20 +190,23 @@ def superseded(history: Sequence[TraceRecord], record: TraceRecord) -> list[Trac
     return found if len(found) > FEW else []
 
 
-def generalise(exact: Signature, group: Sequence[TraceRecord]) -> Signature:
+def generalise(
+    exact: Signature, group: Sequence[TraceRecord], changes: dict[Hashable, tuple[int, Type]]
+) -> Signature:
     """The signature to trace for: `exact`, opened where it differs from an earlier trace's only in sizes,
-    in Python numbers, or in the closure of one and the same function."""
+    in Python numbers, or in the closure of one and the same function.
+
+    changes: how often places changed; those in which such closures differ are added."""
     by_age = sorted(group, key=lambda record: -record.made)
     for record in by_age:
         old = record.signature.types
-        if all(alike(a, b) or same_code(a, b) for a, b in zip(exact.types, old, strict=True)):
-            return exact.with_types([_open(a, b) for a, b in zip(exact.types, old, strict=True)])
+        if all(map(alike, exact.types, old)):
+            for index, (a, b) in enumerate(zip(exact.types, old, strict=True)):
+                for place, change in differences(a, b, Path(index)):
+                    changes.setdefault(place, change)
+            return exact.with_types(list(map(widen, exact.types, old)))
     if len(group) >= STATIC_LIMIT:
         last = by_age[0].signature.types
         pairs = zip(exact.types, last, strict=True)
         return exact.with_types([widen(a, b, everything=True) for a, b in pairs])
     return exact
-
-
-def _open(new: Type, old: Type) -> Type:
-    return ObjectType(_types.FunctionType) if same_code(new, old) else widen(new, old)

@@ -26,11 +26,13 @@ from runtime.trace.record import Placeholder
 from runtime.types import (
     WEAK_OF,
     ArrayType,
+    FunctionOf,
     ObjectType,
     StaticType,
     TupleType,
     Type,
     WeakType,
+    function_of,
     is_namedtuple,
     opaque,
     same_static,
@@ -371,7 +373,7 @@ def covers(general: Type, exact: Type) -> bool:
             and all(n is None or n == m for n, m in zip(general.shape, exact.shape, strict=True))
         )
     if isinstance(general, TupleType):
-        items = _items(exact)
+        items = items_of(exact)
         return (
             items is not None
             and general.cls is _tuple_class(exact)
@@ -380,6 +382,8 @@ def covers(general: Type, exact: Type) -> bool:
         )
     if isinstance(general, WeakType) and isinstance(exact, StaticType):
         return type(exact.value).__name__ == general.kind and type(exact.value) in WEAK_OF
+    if isinstance(general, FunctionOf):
+        return general == exact or (isinstance(exact, StaticType) and general.fits(exact.value))
     if isinstance(general, ObjectType):
         return (
             general.cls is None
@@ -389,7 +393,7 @@ def covers(general: Type, exact: Type) -> bool:
     return general == exact
 
 
-def _items(t: Type) -> tuple[Type, ...] | None:
+def items_of(t: Type) -> tuple[Type, ...] | None:
     """Item types of a tuple type or of a static tuple."""
     if isinstance(t, TupleType):
         return t.items
@@ -405,17 +409,20 @@ def _tuple_class(t: Type) -> type:
 def widen(new: Type, old: Type, everything: bool = False) -> Type:
     """The type for a trace that serves `new` and whatever else differs as `old` does.
 
-    Sizes that differ become unknown, Python numbers that differ become weak.  Other static values stay
-    as `new` has them, unless `everything`: then they become objects of their class.
+    Sizes that differ become unknown, Python numbers that differ become weak, functions that differ only in
+    what they have captured any such function.  Other static values stay as `new` has them, unless
+    `everything`: then they become objects of their class.
     """
     if new == old:
         return new
+    if same_code(new, old) and not everything:
+        return function_of(new.value)  # type: ignore[union-attr]
     if isinstance(new, ArrayType) and isinstance(old, ArrayType):
         if new.shape is None or old.shape is None or len(new.shape) != len(old.shape):
             return new
         shape = tuple(n if n == m else None for n, m in zip(new.shape, old.shape, strict=True))
         return ArrayType(new.dtype, shape, new.scalar, new.device)
-    mine, others = _items(new), _items(old)
+    mine, others = items_of(new), items_of(old)
     if mine is not None and others is not None and len(mine) == len(others):
         return TupleType(
             tuple(widen(a, b, everything) for a, b in zip(mine, others, strict=True)), _tuple_class(new)
@@ -431,23 +438,24 @@ def widen(new: Type, old: Type, everything: bool = False) -> Type:
 def alike(new: Type, old: Type) -> bool:
     """Whether two types of one skeleton differ only in sizes and in the values of Python numbers,
     or in which closure of one and the same code is passed."""
+    if isinstance(new, FunctionOf) or isinstance(old, FunctionOf):
+        return new == old or same_code(new, old)
     if isinstance(new, StaticType) and isinstance(old, StaticType):
         a, b = new.value, old.value
         if type(a) is tuple and type(b) is tuple:
             return len(a) == len(b) and all(map(alike, map(StaticType, a), map(StaticType, b)))
-        return type(a) in _NUMBERS or same_static(a, b)
-    mine, others = _items(new), _items(old)
+        return type(a) in _NUMBERS or same_static(a, b) or same_code(new, old)
+    mine, others = items_of(new), items_of(old)
     if mine is not None and others is not None:
         return len(mine) == len(others) and all(map(alike, mine, others))
     return True
 
 
 def same_code(new: Type, old: Type) -> bool:
-    """Whether both are functions made from the same code: a lambda written in a loop, say."""
-    return (
-        isinstance(new, StaticType)
-        and isinstance(old, StaticType)
-        and type(new.value) is type(old.value) is _types.FunctionType
-        and new.value is not old.value
-        and new.value.__code__ is old.value.__code__
-    )
+    """Whether a function is made from the same code as others: a lambda written in a loop, say."""
+    if not isinstance(new, StaticType) or type(new.value) is not _types.FunctionType:
+        return False
+    kind = function_of(new.value)
+    if isinstance(old, StaticType):
+        return new.value is not old.value and kind.fits(old.value)
+    return old == kind

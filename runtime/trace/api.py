@@ -22,7 +22,7 @@ from runtime.trace.outside import guard_draws, guard_namedtuple
 from runtime.trace.protocol import Protocol
 from runtime.trace.record import Argument, Path, TraceResult
 from runtime.trace.regions import always_raises
-from runtime.types import ArrayType, StaticType, TupleType, WeakType
+from runtime.types import ArrayType, FunctionOf, StaticType, TupleType, Type, WeakType, declared
 from runtime.variable import recorded_by
 
 
@@ -56,8 +56,9 @@ class Hooks:
         """The innermost frame of generated code."""
         return None
 
-    def inline(self, function: types.FunctionType) -> Callable[..., Any] | None:
-        """A traceable twin of the function, or None."""
+    def inline(self, function: types.FunctionType, found: Any = None) -> Callable[..., Any] | None:
+        """A traceable twin of the function, or None.  found: the handle of a function that is another one
+        in each call; then `function` is the one of this call."""
         return None
 
     def is_generated(self, function: types.FunctionType) -> bool:
@@ -172,16 +173,24 @@ def _parameter(trace: Trace, argument: Argument, index: int) -> Any:
         value = argument.example
         trace.remember_members(value)
         return value if _plain(value) else trace.lift(value, path)
-    param = trace.builder.param(t, argument.name)
+    param = trace.builder.param(declared(t), argument.name)
     if isinstance(t, TupleType):
         return _tuple_parameter(trace, param, t, argument.example, path)
-    return trace.wrap(
-        param, example=None if isinstance(t, (ArrayType, WeakType)) else argument.example, path=path
-    )
+    return trace.wrap(param, example=_known(argument.example, t), path=path)
+
+
+def _known(example: Any, t: Type) -> Any:
+    """The example of an argument that is no constant; None where nothing that is seen in it is so again."""
+    if isinstance(t, (ArrayType, WeakType)):
+        return None
+    return None if isinstance(example, _NAMED) and not isinstance(t, FunctionOf) else example
+
+
+_NAMED = (types.FunctionType, type, types.ModuleType)
 
 
 def _plain(value: Any) -> bool:
-    return not isinstance(value, (types.FunctionType, type, types.ModuleType))
+    return not isinstance(value, _NAMED)
 
 
 def _tuple_parameter(trace: Trace, param: Any, t: TupleType, example: Any, path: Path) -> Any:
@@ -195,13 +204,12 @@ def _tuple_parameter(trace: Trace, param: Any, t: TupleType, example: Any, path:
             trace.remember_members(item.value)
             values.append(item.value if _plain(item.value) else trace.lift(item.value, inner))
             continue
-        read = trace.emit("getitem", [param, i], type=item)
+        read = trace.emit("getitem", [param, i], type=declared(item))
         assert read is not None
         if isinstance(item, TupleType):
             values.append(_tuple_parameter(trace, read, item, example[i], inner))
         else:
-            known = None if isinstance(item, (ArrayType, WeakType)) else example[i]
-            values.append(trace.wrap(read, example=known, path=inner))
+            values.append(trace.wrap(read, example=_known(example[i], item), path=inner))
     result = tuple(values) if t.cls is tuple else tuple.__new__(t.cls, values)
     trace.remember_tuple(result, param)
     return result

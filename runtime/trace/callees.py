@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Hashable, Sequence
+from types import CodeType
 from typing import Any
 
 from runtime.boxes import UnboundMarker
@@ -88,11 +89,13 @@ class _NotTheSame(Exception):
     """A call that can't stand for another one, or a result that can't be made again."""
 
 
-def asked(trace: Trace, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
-    """The call of a function that is about to be traced into; None where each call is one of its own."""
+def asked(trace: Trace, f: Any, code: CodeType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
+    """The call of a function that is about to be traced into; None where each call is one of its own.
+
+    f: what makes another call one of the same function."""
     leaves: list[Traced] = []
     names: list[str] = []
-    parameters = (*f.__code__.co_varnames[: f.__code__.co_argcount], *[""] * len(args))
+    parameters = (*code.co_varnames[: code.co_argcount], *[""] * len(args))
     given: list[Hashable] = []
     try:
         for name, x in (*zip(parameters, args, strict=False), *kwargs.items()):
@@ -103,7 +106,7 @@ def asked(trace: Trace, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     builder = trace.builder
     return Call(
         (f, bool(trace.following), len(args), *kwargs, *given),
-        f.__name__,
+        code.co_name,
         leaves,
         names,
         builder,

@@ -26,12 +26,13 @@ from runtime.ops.draws import made_stream, result_type
 from runtime.ops.rules import takes_tuples_for_lists
 from runtime.ops.table import out_named
 from runtime.trace import callees, dicts, growing, items, outside
-from runtime.trace.attributes import Method, get_attr, guard_special, set_attr, special_method
+from runtime.trace.attributes import Method, guard_special, set_attr, special_method
 from runtime.trace.builtins import BUILTINS
 from runtime.trace.core import Diverged, Trace, is_static
 from runtime.trace.doubts import called, doubt_inside
 from runtime.trace.heap import ANY, CLEAN
 from runtime.trace.pending import at_once
+from runtime.trace.record import Path
 from runtime.trace.trust import calls_python, trusted
 from runtime.trace.values import Object, Star, Tensor, Traced, defines, known_class
 from runtime.trace.variables import value_of, write, written
@@ -77,6 +78,9 @@ _MATH_INT = {
 }
 _MATH_BOOL = {math.isnan, math.isinf, math.isfinite, math.isclose}
 _NOT_PLAIN = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+_IMPURE = frozenset(
+    "print input open id next iter exec eval compile setattr delattr breakpoint __import__".split()
+)
 _PURE_SELF = (str, bytes, int, float, complex, bool, tuple, frozenset, range, slice, type(None))
 
 
@@ -197,21 +201,7 @@ def pure(f: Any) -> bool:
     if isinstance(f, types.BuiltinFunctionType):
         owner = f.__self__
         if isinstance(owner, types.ModuleType):
-            return owner.__name__ in ("math", "cmath", "builtins", "_operator") and f.__name__ not in (
-                "print",
-                "input",
-                "open",
-                "id",
-                "next",
-                "iter",
-                "exec",
-                "eval",
-                "compile",
-                "setattr",
-                "delattr",
-                "breakpoint",
-                "__import__",
-            )
+            return owner.__name__ in ("math", "cmath", "builtins", "_operator") and f.__name__ not in _IMPURE
         return isinstance(owner, _PURE_SELF) or (
             isinstance(owner, type) and owner in (int, float, str, bytes, dict)
         )
@@ -352,9 +342,16 @@ def _plain_method(
 
 # --------------------------------------------------------------------------------------- functions
 def call_function(
-    trace: Trace, handle: Any, f: types.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]
+    trace: Trace,
+    handle: Any,
+    f: types.FunctionType,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    found: Object | None = None,
 ) -> Any:
-    """A Python function: traced into where it can be, else called at run time."""
+    """A Python function: traced into where it can be, else called at run time.
+
+    found: the handle of one that is another function of the same code in each call."""
     if f in WRITERS and args and isinstance(args[0], Object) and known_class(args[0]) is Variable:
         return write(trace, f, args[0], args[1:], kwargs)
     if f.__code__.co_flags & _NOT_PLAIN:
@@ -364,11 +361,11 @@ def call_function(
     if trace.is_generated(f):
         bound: Callable[..., Any] | None = f
     else:
-        asked = callees.asked(trace, f, args, kwargs)
+        asked = callees.asked(trace, f if found is None else found._facts, f.__code__, args, kwargs)
         known = callees.again(trace, asked) if asked is not None else None
         if known is not None:
             return known[0]
-        bound = trace.inline(f) if trace.inlined < MAX_INLINED else None
+        bound = trace.inline(f, found) if trace.inlined < MAX_INLINED else None
     signature = (f.__code__, [trace.type_of(a) for a in (*args, *kwargs.values())])
     recurs = _recurs_on_data(trace, signature)
     if bound is None or len(trace.calls) > MAX_DEPTH or recurs:
@@ -414,15 +411,8 @@ def _recurs_on_data(trace: Trace, signature: tuple[Any, list[Type]]) -> bool:
 def call_instance(trace: Trace, f: Object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A callable object that was passed in."""
     cls, example = known_class(f), f._facts.example
-    if cls is functools.partial:
-        function, more = get_attr(trace, f, "func"), get_attr(trace, f, "args")
-        keywords = get_attr(trace, f, "keywords")
-        if f._facts.path is None or trace.heap.trust != CLEAN:
-            return run_time_call(trace, f, args, kwargs)
-        names = f._facts.path / ("attr", "keywords")
-        trace.guard(names / ("len", None), StaticType(len(example.keywords)), f"{names.text}'s length")
-        named = {k: keywords[k] for k in example.keywords}
-        return call(trace, function, (*more, *args), {**named, **kwargs})
+    if cls is functools.partial and example is not None and f._facts.path is not None:
+        return _call_partial(trace, f, f._facts.path, args, kwargs)
     inner = _traceable(example)
     if inner is not None:
         if f._facts.path is not None:
@@ -431,10 +421,28 @@ def call_instance(trace: Trace, f: Object, args: tuple[Any, ...], kwargs: dict[s
     method = special_method(trace, cls, "__call__") if cls is not None else None
     if method is not None:
         return call(trace, method, (f, *args), kwargs)
+    if cls is types.FunctionType and example is not None and f._facts.path is not None:
+        return call_function(trace, f, example, args, kwargs, found=f)
     if isinstance(example, types.MethodType):
+        function = outside.read(trace, f, "attr", "__func__", example.__func__)
         self_ = outside.read(trace, f, "attr", "__self__", example.__self__)
-        return call(trace, trace.constant(example.__func__), (self_, *args), kwargs)
+        return call(trace, function, (self_, *args), kwargs)
     return run_time_call(trace, f, args, kwargs)
+
+
+def _call_partial(trace: Trace, f: Object, path: Path, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call of a partial that was passed in."""
+    if trace.heap.trust != CLEAN:
+        return run_time_call(trace, f, args, kwargs)
+    held, named = f._facts.example, path / ("attr", "keywords")
+    for place, what in ((path / ("attr", "args"), held.args), (named, held.keywords)):
+        trace.guard(place / ("len", None), StaticType(len(what)), f"{place.text}'s length")
+    function = outside.read_inside(trace, f, path / ("attr", "func"), held.func)
+    first = path / ("attr", "args")
+    more = [outside.read_inside(trace, f, first / ("item", i), x) for i, x in enumerate(held.args)]
+    names = outside.read(trace, f, "attr", "keywords", held.keywords)
+    keywords = {name: trace.protocol.get_item(names, name) for name in held.keywords}
+    return call(trace, function, (*more, *args), {**keywords, **kwargs})
 
 
 # ----------------------------------------------------------------------------------------- classes

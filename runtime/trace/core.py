@@ -231,6 +231,18 @@ class Trace:
             self.regions -= 1
 
     @contextlib.contextmanager
+    def at_the_root(self, operand: Operand) -> Iterator[None]:
+        """Record into the outermost region in which a value is there."""
+        builder = self.builder
+        while builder.parent is not None and builder.parent.visible(operand):
+            builder = builder.parent
+        before, self.builder = self.builder, builder
+        try:
+            yield
+        finally:
+            self.builder = before
+
+    @contextlib.contextmanager
     def asked(self) -> Iterator[None]:
         """Trace the test of a `while`: what it finds outside may be what ends the loop."""
         before, self.asking = self.asking, True

@@ -24,15 +24,26 @@ from runtime.trace.values import Traced
 from runtime.types import (
     OBJECT,
     ArrayType,
+    FunctionOf,
     ObjectType,
     StaticType,
+    TupleType,
     Type,
     WeakType,
+    declared,
+    function_of,
     is_namedtuple,
     named_extras,
     opaque,
     type_of,
 )
+
+_KINDS: dict[Any, Type] = {
+    "__closure__": ObjectType(tuple),
+    "__defaults__": ObjectType(tuple),
+    "args": ObjectType(tuple),  # of a partial
+    "__kwdefaults__": ObjectType(dict),
+}
 
 
 def read(trace: Trace, holder: Traced, kind: str, key: Any, value: Any) -> Any:
@@ -59,10 +70,47 @@ def read(trace: Trace, holder: Traced, kind: str, key: Any, value: Any) -> Any:
     if trace.asking and type(value) is bool:  # another thread, or a signal, may end the loop by it
         op = "py.global" if facts.identity.cls is Namespace else "py.getattr" if kind == "attr" else "getitem"
         return trace.record(op, [trace.receiver(holder), key], type=OBJECT)
+    return _found(trace, value, path, load)
+
+
+def _found(trace: Trace, value: Any, path: Path, load: Any) -> Any:
+    """The trace value of what is at a place now, by what is known of the place."""
     if trace.heap.trust == UNKNOWN and (not _lasting(value) or path.key in trace.volatile):
         return trace.wrap(load(OBJECT))
     varying = _varying(trace, value, path)
-    return lift(trace, value, path, load) if varying is None else _read_anew(trace, path, load, varying)
+    return (
+        lift(trace, value, path, load) if varying is None else _read_anew(trace, path, load, varying, value)
+    )
+
+
+def read_inside(trace: Trace, function: Traced, path: Path, value: Any) -> Any:
+    """The trace value of what a function has captured, or has for a default, that is no constant.
+
+    path: where it is, beginning as the function's own path does; value: what is there now.  As long as it
+    can't have changed it is read at the begin of the call: native code takes it from there."""
+    facts = function._facts
+    assert facts.path is not None
+    steps = path.steps[len(facts.path.steps) :]
+
+    def read_it(claim: Type) -> Value:
+        held: Any = trace.receiver(function)
+        for number, (kind, key) in enumerate(steps, 1):
+            op = "py.getattr" if kind == "attr" else "getitem"
+            held = trace.emit(
+                op, [held, key], type=claim if number == len(steps) else _KINDS.get(key, OBJECT)
+            )
+        assert isinstance(held, Value)
+        return held
+
+    def load(claim: Type) -> Value:
+        if trace.heap.trust != CLEAN or trace.asking and type(value) is bool:
+            return read_it(claim)
+        with trace.at_the_root(facts.operand):
+            return read_it(claim)
+
+    if trace.asking and type(value) is bool:
+        return trace.wrap(load(OBJECT))
+    return _found(trace, value, path, load)
 
 
 def guard_draws(trace: Trace, names: Iterable[str]) -> None:
@@ -96,7 +144,9 @@ def _varying(trace: Trace, value: Any, path: Path) -> Type | None:
     if ("any", path.key) in trace.volatile:
         t = OBJECT
     elif path.key in trace.volatile:
-        t = t if isinstance(t, (ArrayType, WeakType)) else OBJECT
+        if type(value) is types.FunctionType and not trusted(value):
+            t = function_of(value)
+        t = t if _expressible(t) else OBJECT
     if ("sizes", path.key) in trace.volatile and isinstance(t, ArrayType) and t.shape:
         t = ArrayType(t.dtype, (None,) * len(t.shape), t.scalar, t.device)
     elif path.key not in trace.volatile and t != OBJECT:
@@ -105,10 +155,20 @@ def _varying(trace: Trace, value: Any, path: Path) -> Type | None:
     return t
 
 
-def _read_anew(trace: Trace, path: Path, load: Any, t: Type) -> Any:
+def _expressible(t: Type) -> bool:
+    """Whether a place that changes is read as a value of this type, and not as any object."""
+    if isinstance(t, TupleType) and t.cls is tuple:
+        return all(map(_expressible, t.items))
+    return isinstance(t, (ArrayType, WeakType, FunctionOf))
+
+
+def _read_anew(trace: Trace, path: Path, load: Any, t: Type, value: Any) -> Any:
     if t == OBJECT:
         return trace.wrap(load(OBJECT))
     trace.guard(path, t, path.text)
+    if isinstance(t, FunctionOf):
+        clean = trace.heap.trust == CLEAN
+        return trace.wrap(load(declared(t)), example=value, path=path) if clean else trace.wrap(load(OBJECT))
     return trace.wrap(load(t) if trace.heap.trust == CLEAN else _expected(trace, load(OBJECT), t, path))
 
 
@@ -150,7 +210,9 @@ def lift_path(trace: Trace, value: Any, path: Path) -> Any:
         return holder
 
     varying = _varying(trace, value, path) if path.steps else None
-    return lift(trace, value, path, load) if varying is None else _read_anew(trace, path, load, varying)
+    return (
+        lift(trace, value, path, load) if varying is None else _read_anew(trace, path, load, varying, value)
+    )
 
 
 def lift(trace: Trace, value: Any, path: Path, load: Any) -> Any:
@@ -178,7 +240,7 @@ def lift(trace: Trace, value: Any, path: Path, load: Any) -> Any:
             guard_namedtuple(trace, type(value))
         trace.remember_members(value)
         if checked and isinstance(type_of(value), WeakType):  # it may have changed: its kind hardly has
-            return _read_anew(trace, path, load, type_of(value))
+            return _read_anew(trace, path, load, type_of(value), value)
         trace.guard(path, StaticType(value), path.text)
         if checked:
             trace.emit("py.check", [load(OBJECT), value, path.text])

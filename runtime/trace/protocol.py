@@ -13,6 +13,7 @@ import numpy as np
 
 from runtime.boxes import UnboundMarker
 from runtime.errors import Untraceable
+from runtime.ir.graph import Const
 from runtime.trace import attributes, calls, dicts, growing, hints, items, outside, sizes
 from runtime.trace.core import Trace, is_static, is_unique
 from runtime.trace.doubts import doubt, doubt_inside
@@ -241,9 +242,8 @@ class Protocol:
                 return True
             if a._facts.identity.fresh and b._facts.identity.fresh:
                 return False
-            examples = (a._facts.example, b._facts.example)
-            if all(isinstance(e, (type, types.FunctionType, types.ModuleType)) for e in examples):
-                return examples[0] is examples[1]
+            if isinstance(a._facts.operand, Const) and isinstance(b._facts.operand, Const):
+                return a._facts.operand.value is b._facts.operand.value
         for x, y in ((a, b), (b, a)):
             if isinstance(x, Traced) and not isinstance(y, Traced):
                 cls = known_class(x)

@@ -55,6 +55,14 @@ class Path:
             shown = repr(key)
         return Path(self.root, (*self.steps, step), self.text + shown)
 
+    def captured(self, index: int) -> Path:
+        """Where the captured variable with this number is, of a function that is here."""
+        return self / ("attr", "__closure__") / ("item", index) / ("attr", "cell_contents")
+
+    def default(self, index: int) -> Path:
+        """Where the default with this number is, of a function that is here."""
+        return self / ("attr", "__defaults__") / ("item", index)
+
     def read(self, args: Sequence[Any]) -> Any:
         """The value there now; raises what looking raises."""
         value = args[self.root] if isinstance(self.root, int) else self.root[0]

@@ -93,7 +93,7 @@ def test_closures_of_one_code_generalise(make):
     f, tracer = make(lambda g, x: g(x))
     assert [f(lambda v, k=k: v + k, 1) for k in range(5)] == [1, 2, 3, 4, 5]
     assert len(tracer.calls) == 2
-    assert "object<builtins.function>" in str(f.traces[-1].signature)
+    assert "g: function <lambda>" in str(f.traces[-1].signature)
 
 
 def test_no_generalising_when_switched_off(make):
