@@ -10,7 +10,6 @@ The two kinds of level say what a link is (see `reverse` and `forward`).
 from __future__ import annotations
 
 import functools
-import inspect
 import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -22,6 +21,7 @@ from runtime.execute.traceback import place_of
 from runtime.gate import GATE
 from runtime.ir.opdef import OpDef
 from runtime.ops.adjoint import EACH, Composite, Rule, fit
+from runtime.ops.table import parameters
 from runtime.places import frames, span_of
 from runtime.recording import STATE
 
@@ -156,8 +156,7 @@ def _leaves(x: Any, place: Place) -> Iterator[tuple[Place, Active]]:
 def map_tree(function: Callable[[Any], Any], x: Any) -> Any:
     """The function on every leaf of nested tuples, lists and dicts, in the same containers."""
     if isinstance(x, tuple):
-        made = [map_tree(function, item) for item in x]
-        return type(x)(*made) if hasattr(x, "_fields") else tuple(made)
+        return _tuple_like(x, [map_tree(function, item) for item in x])
     if isinstance(x, list):
         return [map_tree(function, item) for item in x]
     if type(x) is dict:
@@ -215,18 +214,40 @@ def apply(row: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _compose(row: OpDef, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """An op by way of others."""
+    """An op by way of others: the value is what the op itself gives, the derivative is theirs."""
+    operands = map_tree(bare, args)
+    if "overwrite_input" in kwargs or len(args) > 3 and "overwrite_input" in parameters(row.run):
+        operands = map_tree(lambda x: x.copy() if isinstance(x, np.ndarray) else x, operands)
+    value = row.run(*operands, **map_tree(bare, kwargs))  # raises and warns as it does
     wrap, unwrap = level.surface.wrap_tree, level.surface.unwrap_tree
     try:
-        inspect.signature(row.vjp.run).bind(*args, **kwargs)
-    except TypeError as error:
-        raise unsupported(
-            NotImplementedError(f"the derivative of {row.name} with these arguments")
-        ) from error
-    try:
-        return unwrap(row.vjp.run(*wrap(args), **wrap(kwargs)))
+        with np.errstate(all="ignore"):
+            made = unwrap(row.vjp.run(*wrap(args), **wrap(kwargs)))
+    except GradientError:
+        raise
     except NotImplementedError as error:
         raise unsupported(error) from error
+    except Exception as error:  # not the user's: the op itself takes these arguments
+        reason = NotImplementedError(f"the derivative of {row.name} with these arguments")
+        raise unsupported(reason) from error
+    return _valued(row, made, value)
+
+
+def _valued(row: OpDef, made: Any, value: Any) -> Any:
+    """What is followed with another value of the same shape, which is followed likewise."""
+    if isinstance(value, (tuple, list)) and isinstance(made, (tuple, list)) and len(made) == len(value):
+        items = [_valued(row, a, b) for a, b in zip(made, value, strict=True)]
+        return items if type(value) is list else _tuple_like(value, items)
+    if type(made) is not Active or not is_inexact(value):
+        return value
+    if np.shape(bare(made)) != np.shape(value):
+        raise unsupported(NotImplementedError(f"the derivative of {row.name} with these arguments"))
+    inside = value if type(made.value) is not Active else _valued(row, made.value, value)
+    return Active(made.level, inside, made.link)
+
+
+def _tuple_like(model: Any, items: list[Any]) -> Any:
+    return type(model)(*items) if hasattr(model, "_fields") else tuple(items)
 
 
 def apply_flat(row: OpDef, values: tuple[Any, ...]) -> Any:
