@@ -7,6 +7,7 @@ NumPy gives, and no flag that NumPy would not see.
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -99,9 +100,14 @@ def _binary(e: Emitter, name: str, kind: Scalar, out: Scalar) -> Lowered | None:
     return None
 
 
+_ZERO = re.compile(r"(?<![\d.])0\.0(?!\d)|0x[08]0{15}\b|zeroinitializer")
+
+
 def _opaque(e: Emitter, kind: Scalar, x: str) -> str:
-    """A divisor; kept from LLVM, which divides by either of two constants itself, without flags."""
-    if not e.reports or not x.startswith("%") or 1 < e.lanes < 128 // kind.bits:
+    """A divisor, or what was an integer; kept from LLVM, which computes with two numbers that it can tell
+    (`x < x` is no bit) itself, without flags."""
+    known = not x.startswith("%") and not _ZERO.search(x)  # LLVM may find out what is divided
+    if not e.reports or known or 1 < e.lanes < 128 // kind.bits:
         return x
     return _hidden(e, kind, x)
 
@@ -363,9 +369,9 @@ def converted(e: Emitter, x: Num, kind: Scalar) -> str:
     if kind.kind == "f":
         if source.kind == "f":
             how = "fpext" if kind.bits > source.bits else "fptrunc"
-        else:
-            how = "sitofp" if source.kind == "i" else "uitofp"
-        return e.op(f"{how} {held} {x.text} to {wanted}")
+            return e.op(f"{how} {held} {x.text} to {wanted}")
+        how = "sitofp" if source.kind == "i" else "uitofp"
+        return _opaque(e, kind, e.op(f"{how} {held} {x.text} to {wanted}"))
     if source.kind == "f":
         if kind.bits < 32 and _by_words(source, kind):
             return e.op(f"trunc {e.wide('i32')} {_truncated(e, source, x.text, INT32)} to {wanted}")
