@@ -11,6 +11,7 @@ import numpy as np
 
 from runtime.execute.native import element_ops
 from runtime.execute.native.accesses import put_at
+from runtime.execute.native.along import as_line
 from runtime.execute.native.arrays import create
 from runtime.execute.native.calls import by_name
 from runtime.execute.native.elementwise import as_lazy, is_array
@@ -19,7 +20,7 @@ from runtime.execute.native.folds import neutral
 from runtime.execute.native.kinds import Scalar, Unlowered, literal
 from runtime.execute.native.lines import about, begin, counted, duration, line, width
 from runtime.execute.native.makers import Handler
-from runtime.execute.native.reductions import as_line, constant, typed
+from runtime.execute.native.reductions import constant, typed
 from runtime.execute.native.shares import share
 from runtime.execute.native.state import State
 from runtime.execute.native.values import Arr, Lazy, Num, Val, one

@@ -185,7 +185,10 @@ def _counted(old: Sequence[Axis], new: Sequence[str]) -> list[tuple[Sequence[Axi
     while before:
         axes, sizes = [before.pop(0)], [after.pop(0)]
         while (had := math.prod(int(n) for n, _ in axes)) != (have := math.prod(map(int, sizes))):
-            (axes if had < have else sizes).append((before if had < have else after).pop(0))  # type: ignore[attr-defined]
+            if had < have:
+                axes.append(before.pop(0))
+            else:
+                sizes.append(after.pop(0))
         found.append((axes, sizes))
     return found
 
