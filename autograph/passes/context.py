@@ -147,13 +147,15 @@ class Work:
         return value if value is not None and value is getattr(builtins, name, None) else None
 
     def resolved(self, node: gast.AST) -> object:
-        """The present value of a global name or of an attribute of a module; `ctx.missing` for all else."""
+        """The present value of a global name or of what a module holds; `ctx.missing` for all else.
+
+        No code of the module is run: what it makes when it is asked is made when the function runs."""
         if isinstance(node, gast.Name):
             return self.ctx.missing if node.id in self.bound_names else self.ctx.resolve(node.id)
         if isinstance(node, gast.Attribute):
             base = self.resolved(node.value)
-            if isinstance(base, types.ModuleType):
-                return getattr(base, node.attr, self.ctx.missing)
+            if type(base) is types.ModuleType:
+                return vars(base).get(node.attr, self.ctx.missing)
         return self.ctx.missing
 
     def is_numpy(self, node: gast.AST) -> bool:

@@ -538,3 +538,32 @@ def test_answers_about_classes_change() -> None:
                 Fickle.answer = answer
                 given.append(function(Idle(), 1.0))
             assert given[0] == given[1]
+
+
+counting = types.ModuleType("counting")
+counting.asked = 0  # type: ignore[attr-defined]
+
+
+def ask(name: str) -> Any:
+    if name != "rate":
+        raise AttributeError(name)
+    counting.asked += 1
+    return float(counting.asked)
+
+
+counting.__getattr__ = ask  # type: ignore[method-assign]
+
+
+def by_asking(x: Any, n: Any) -> Any:
+    total = 0.0
+    for _ in range(n):
+        total += counting.rate * x
+    return total
+
+
+def test_a_module_that_makes_its_attributes_is_not_asked_while_code_is_rewritten() -> None:
+    converted = ag.function(by_asking)
+    for _ in range(3):
+        counting.asked = 0  # type: ignore[attr-defined]
+        assert converted(1.0, np.int64(5)) == 15.0
+        assert counting.asked == 5  # type: ignore[attr-defined]
