@@ -1,4 +1,4 @@
-"""Text to trees: `ast.parse` for programs with several threads.
+"""Text to trees: `ast.parse` for programs with several threads; and which texts are names.
 
 In: Python text.  Out: its tree.  What always holds: an error of the text is Python's own SyntaxError.
 """
@@ -6,11 +6,19 @@ In: Python text.  Out: its tree.  What always holds: an error of the text is Pyt
 from __future__ import annotations
 
 import ast
+import keyword
+import unicodedata
 
 from runtime.forking import ForkLock
 
 _lock = ForkLock()
 _TRIALS = 100
+
+
+def is_name(text: str) -> bool:
+    """Whether Python reads a text as this very name: keywords are none, some letters are read as others."""
+    named = text.isidentifier() and not keyword.iskeyword(text)
+    return named and (text.isascii() or unicodedata.normalize("NFKC", text) == text)
 
 
 def parse(text: str) -> ast.Module:

@@ -21,6 +21,7 @@ from runtime.execute.direct import direct
 from runtime.execute.expression import ATOM, Slot, Template, call_template, parse_template, slots_in_order
 from runtime.ir.graph import Const, Node
 from runtime.ir.opdef import OpDef
+from runtime.syntax import is_name
 from runtime.types import ArrayType, TupleType, Type
 
 DISPLAYS = {"py.tuple": "()", "py.list": "[]", "py.set": "{}", "py.dict": "{}"}
@@ -118,7 +119,7 @@ def _arguments(node: Node, first: int) -> list[tuple[str, int]]:
 def _attribute(node: Node) -> Template:
     """Attribute access, spelled with a dot where the name allows."""
     name = node.inputs[1]
-    known = isinstance(name, Const) and isinstance(name.value, str) and name.value.isidentifier()
+    known = isinstance(name, Const) and isinstance(name.value, str) and is_name(name.value)
     if not known or not isinstance(name, Const):
         function = node.op.removeprefix("py.")
         kind = "expression" if function == "getattr" else "statement"

@@ -21,6 +21,7 @@ from runtime.execute import traceback
 from runtime.function.chains import Form
 from runtime.function.signature import Signature
 from runtime.places import ENTRY_FILE
+from runtime.syntax import is_name
 from runtime.trace.record import BUILTINS, Guard
 from runtime.types import (
     ArrayType,
@@ -202,7 +203,7 @@ class Conditions:
                 if kind == "global"
                 else f"{at}[{self.name(key)}]"
                 if kind == "item"
-                else (f"{at}.{key}" if str(key).isidentifier() else f"getattr({at}, {key!r})")
+                else (f"{at}.{key}" if is_name(str(key)) else f"getattr({at}, {key!r})")
             )
             place = (*place, (kind, type(key), key))
             at = self.reads.get(place, "")

@@ -26,6 +26,7 @@ from runtime.passes.dead import drop_dead
 from runtime.passes.fields import Key, NeededItself, Values, inner_names
 from runtime.passes.rewrite import exchanged, users, with_nodes
 from runtime.passes.unread import ordinary
+from runtime.syntax import is_name
 from runtime.types import OBJECT, ObjectType, TupleType, static_or_weak
 
 _NOTHING = object()
@@ -97,6 +98,8 @@ def opened(graph: Graph, holders: Mapping[int, Holder]) -> Opened | None:
             values = _values(kind)
             names, changed = values.touched([(graph, known)])
             before[k] = graph, known, values
+            if kind.cls not in (dict, list) and not all(is_name(str(name)) for name in names):
+                return None
             if _flags(graph, known, values) - {*changed}:
                 return None
             held = {name: Value(values.shown(name, [(graph, known)]), str(name)) for name in names}

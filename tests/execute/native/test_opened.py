@@ -498,6 +498,33 @@ def test_a_class_that_decides_later_what_writing_does_is_asked_each_time(executo
         assert own.log == [3.0, 4.0]
 
 
+def a_keyword(o: Any, n: int) -> Any:
+    for i in range(n):
+        setattr(o, "class", getattr(o, "class") + i)
+
+
+def a_ligature(o: Any, n: int) -> Any:
+    for i in range(n):
+        setattr(o, "\ufb01", getattr(o, "\ufb01") + i)  # an identifier, which Python's parser takes for "fi"
+
+
+@pytest.mark.parametrize("executor", ["native", "auto", "numpy"])
+@pytest.mark.parametrize("function", [a_keyword, a_ligature])
+def test_attributes_whose_names_can_not_be_written_with_a_dot(
+    function: Callable[..., Any], executor: str
+) -> None:
+    with settings.override(executor=executor):
+        converted = ag.function(function)
+        for n in (I(3), I(4), 2, I(0)):
+            found, wanted = Body(), Body()
+            for body, f in ((found, converted), (wanted, function)):
+                vars(body).update({"class": 0.5, "\ufb01": 1.5, "fi": 2.5})
+                f(body, n)
+            names = ("class", "\ufb01", "fi")
+            assert [vars(found)[k] for k in names] == [vars(wanted)[k] for k in names]
+        assert "SyntaxError" not in str(ag.explain(converted))
+
+
 def keys_are_numbers(d: Any, n: int) -> Any:
     total, last = 0, None
     for i in range(n):
