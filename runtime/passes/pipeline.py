@@ -20,6 +20,7 @@ from runtime.passes.common import share
 from runtime.passes.dead import drop_dead
 from runtime.passes.fields import fields_as_values
 from runtime.passes.fold import fold
+from runtime.passes.handed import handed_on
 from runtime.passes.hoist import hoist
 from runtime.passes.simplify import simplify
 from runtime.passes.unread import drop_unread
@@ -53,7 +54,8 @@ hoist_all = _everywhere(hoist)
 
 # name, pass, why it stands where it does
 PIPELINE: tuple[tuple[str, Run, str], ...] = (
-    ("fields", fields_as_values, "first of all: what objects hold is like any other value to those below"),
+    ("handed on", handed_on, "before fields: it leaves them what stays one object, or is needed itself"),
+    ("fields", fields_as_values, "early: what objects hold is like any other value to those below"),
     ("drop unread", drop_unread, "after it: objects that it left empty"),
     ("fold", fold_all, "early, as constants make more operands known to all others"),
     ("simplify", simplify_all, "before sharing, as it makes operands equal that had several names"),

@@ -22,7 +22,8 @@ from runtime.errors import Untraceable
 from runtime.ir.graph import Const
 from runtime.ops.draws import methods_of
 from runtime.trace import outside, variables
-from runtime.trace.core import Trace
+from runtime.trace.carried import learn, origins, plain_lookup
+from runtime.trace.core import Trace, is_static
 from runtime.trace.doubts import benign_class, doubt
 from runtime.trace.heap import CLEAN, NOTHING, UNKNOWN, Identity, Loaded
 from runtime.trace.record import Path
@@ -72,14 +73,18 @@ def get_attr(trace: Trace, x: Traced, name: str) -> Any:
     guard_special(trace, cls, "__getattribute__", "__getattr__")
     entry = trace.heap.get(x._facts.identity, "attr", name)
     if entry is not NOTHING:
-        return entry if not isinstance(entry, Loaded) else _load(trace, x, name, entry.type)
+        return (
+            entry
+            if not isinstance(entry, Loaded)
+            else learn(trace, _load(trace, x, name, entry.type), entry.held)
+        )
     if cls in (types.FunctionType, types.ModuleType) or isinstance(
         example, (type, types.ModuleType, types.FunctionType)
     ):
         return _named_thing_attr(trace, x, name)
     if cls is Variable and isinstance(x, Object):
         return variables.attribute(trace, x, name)
-    if cls is None or not _plain_lookup(cls):
+    if cls is None or not plain_lookup(cls):
         return (
             Method(x, name)
             if cls is not None and benign_class(cls) and callable(getattr(cls, name, None))
@@ -94,20 +99,6 @@ def _free_value(trace: Trace, x: Traced) -> Any:
     if entry is not NOTHING and not isinstance(entry, Loaded):
         return entry
     return _load(trace, x, "free", OBJECT if entry is NOTHING else entry.type)
-
-
-def _plain_lookup(cls: type) -> bool:
-    """Whether instances of the class look attributes up in the ordinary way."""
-    return (
-        (
-            bool(cls.__flags__ & (1 << 9))
-            and getattr(cls, "__getattribute__", None) is getattr(object, "__getattribute__", None)
-            and not hasattr(cls, "__getattr__")
-            and not issubclass(cls, (np.ndarray, np.generic))
-        )
-        or cls is Cell
-        or cls is types.SimpleNamespace
-    )
 
 
 def guard_special(trace: Trace, cls: type | None, *names: str) -> None:
@@ -180,7 +171,9 @@ def _surely_absent(trace: Trace, x: Traced, name: str) -> bool:
     """Whether the instance itself has no such attribute, so that the class decides."""
     facts = x._facts
     if facts.identity in trace.heap.complete:
-        return True
+        return all(
+            _surely_absent(trace, one, name) and _guarded(trace, one, name) for one in origins(trace, x)
+        )
     if facts.example is None:
         # an object found at run time: methods are looked up in its class unless an instance attribute
         # hides them, which only run time can tell
@@ -188,6 +181,20 @@ def _surely_absent(trace: Trace, x: Traced, name: str) -> bool:
     if trace.heap.is_stale(x._facts.identity, "attr", name) or trace.heap.trust == UNKNOWN:
         return False
     return name not in getattr(facts.example, "__dict__", {})
+
+
+def _guarded(trace: Trace, x: Traced, name: str) -> bool:
+    """Whether a guard says that an object from outside finds in its class what has this name there now."""
+    cls, path = known_class(x), x._facts.path
+    assert cls is not None and path is not None
+    found = inspect.getattr_static(cls, name, _MISSING)
+    if isinstance(found, types.FunctionType):
+        return _guard_method(trace, x, cls, name, found)
+    place = path / ("attr", name)
+    if not is_static(found) or outside.changes(trace, place):
+        return False
+    trace.guard(place, StaticType(found), place.text)
+    return True
 
 
 def _class_attr(trace: Trace, x: Traced, cls: type, name: str, found: Any) -> Any:
@@ -310,7 +317,7 @@ def _looked_up(trace: Trace, x: Traced, name: str) -> None:
         found = inspect.getattr_static(example, name, _MISSING)
         if type(example) not in _METACLASSES or _computed(found):
             trace.heap.unknown_call()
-    elif cls is None or not _plain_lookup(cls):
+    elif cls is None or not plain_lookup(cls):
         doubt(trace, x)
     elif _computed(inspect.getattr_static(cls, name, _MISSING)):
         trace.heap.escape(x._facts.identity)
@@ -348,7 +355,7 @@ def set_attr(trace: Trace, x: Traced, name: str, value: Any) -> None:
     guard_special(trace, cls, "__setattr__")
     ordinary = cls is not None and (
         cls is Cell
-        or (_plain_lookup(cls) and getattr(cls, "__setattr__", None) is getattr(object, "__setattr__", None))
+        or (plain_lookup(cls) and getattr(cls, "__setattr__", None) is getattr(object, "__setattr__", None))
     )
     if ordinary and not (
         hasattr(type(found), "__set__")

@@ -184,6 +184,9 @@ class Trace:
         self.callees: dict[Any, Any] = {}  # what calls of functions recorded, for the next call of the kind
         self.members: dict[int, tuple[enum.Enum, dict[str, Any]]] = {}  # of enumerations, and what they held
         self.ordinary: set[tuple[Any, ...]] = set()  # classes and their special methods that are guarded
+        self.origins: dict[
+            Identity, tuple[Facts, ...]
+        ] = {}  # objects from outside that a handed on one may be
         self.wild: set[Identity] = set()  # iterators over which Python may run any code
         self.views: dict[Identity, tuple[Traced, str]] = {}  # what `d.items()` and the like look at
         self.pending: dict[Identity, Any] = {}  # iterators that were just made, see `pending`

@@ -25,23 +25,18 @@ from runtime.trace.doubts import doubt
 from runtime.trace.heap import Heap, Log
 from runtime.trace.regions import (
     Arm,
-    Fixed,
-    Group,
-    Template,
     arm_template,
     carried_names,
     close_regions,
     drop_invisible,
-    fill,
     finish_arm,
     go_on,
-    holes,
-    leaves,
     merge_entries,
     note_joins,
     parts_of,
     trace_arm,
 )
+from runtime.trace.templates import Fixed, Group, Template, fill, holes, leaves
 from runtime.trace.values import Object, known_class
 from runtime.types import OBJECT, ArrayType, NumberType, Type, WeakType
 

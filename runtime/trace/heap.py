@@ -30,10 +30,21 @@ class Namespace:
 
 
 @dataclass(frozen=True)
+class Held:
+    """What an object holds: these fields and no others.  origins: the facts of those from outside that it
+    may be."""
+
+    fields: tuple[tuple[str, Loaded], ...]
+    origins: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
 class Loaded:
-    """The place holds some value of this type; reading it takes a run-time read."""
+    """The place holds some value of this type; reading it takes a run-time read.  held: what is known of the
+    fields of an object."""
 
     type: Type
+    held: Held | None = None
 
 
 @dataclass(eq=False)
@@ -49,7 +60,8 @@ class Identity:
 
 
 Place = tuple[Identity, str, Any]
-Merge = Callable[[Any, Any], Any]  # the entry that describes both
+# (a, b, the heap where a place holds a, the one where it holds b): the entry that describes both
+Merge = Callable[[Any, Any, Any, Any], Any]
 
 
 def same_key(a: Any, b: Any) -> bool:
@@ -205,7 +217,8 @@ class Heap:
         for other in others:
             uneven = {place[0] for place in self.entries.keys() ^ other.entries.keys()}
             for place, entry in list(self.entries.items()):
-                merged = merge(entry, other.entries[place]) if place in other.entries else NOTHING
+                found = other.entries.get(place, NOTHING)
+                merged = NOTHING if found is NOTHING else merge(entry, found, self, other)
                 if merged is NOTHING:
                     del self.entries[place]
                 elif merged is not entry:
@@ -254,7 +267,7 @@ class Heap:
                 place, entry = how
                 unknown.discard(place)
                 if place in new.entries:
-                    new.entries[place] = merge(new.entries[place], entry)
+                    new.entries[place] = merge(new.entries[place], entry, None, None)
             elif what == "written":
                 known = new.entries.get(how, NOTHING)
                 new.complete = {o for o in new.complete if not new.may_alias(o, how[0])}

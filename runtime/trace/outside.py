@@ -35,6 +35,7 @@ from runtime.types import (
     is_namedtuple,
     named_extras,
     opaque,
+    static_or_weak,
     type_of,
 )
 
@@ -160,6 +161,22 @@ def _expressible(t: Type) -> bool:
     if isinstance(t, TupleType) and t.cls is tuple:
         return all(map(_expressible, t.items))
     return isinstance(t, (ArrayType, WeakType, FunctionOf))
+
+
+def kind(trace: Trace, path: Path, value: Any) -> Type:
+    """The type of what an object from outside holds at a place, with a guard for it."""
+    if type(value) is Placeholder:
+        t: Type = value.type
+    elif opaque(type(value)):
+        t = ObjectType(type(value))
+    else:
+        varying = _varying(trace, value, path)
+        t = static_or_weak(type_of(value)) if varying is None else varying
+        if not isinstance(t, (ArrayType, WeakType, TupleType)) and t != OBJECT:
+            t = ObjectType(type(value))
+    if t != OBJECT:
+        trace.guard(path, t, path.text)
+    return t
 
 
 def _read_anew(trace: Trace, path: Path, load: Any, t: Type, value: Any) -> Any:

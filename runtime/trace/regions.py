@@ -21,21 +21,33 @@ from runtime.ir.builder import Builder
 from runtime.ir.graph import Const, Graph, Operand, Value
 from runtime.ir.parts import never_returns
 from runtime.trace import growing
+from runtime.trace.carried import both, either, held, loaded, one_class
 from runtime.trace.core import Diverged, Trace, is_static
 from runtime.trace.doubts import doubt
 from runtime.trace.heap import CLEAN, NOTHING, Heap, Loaded, Log
 from runtime.trace.joins import note_join
 from runtime.trace.structures import as_carry
+from runtime.trace.templates import (
+    Fixed,
+    Group,
+    Hole,
+    Template,
+    fill,
+    holes,
+    leaves,
+    merge,
+    same,
+    template,
+    without_held,
+)
 from runtime.trace.values import Traced
 from runtime.types import (
     OBJECT,
     ArrayType,
     MaybeUnbound,
-    NumberType,
     StaticType,
     TupleType,
     Type,
-    WeakType,
     is_namedtuple,
     join,
     same_static,
@@ -43,97 +55,6 @@ from runtime.types import (
 )
 
 MAX_ROUNDS = 40
-
-
-# -------------------------------------------------------------------------------------- templates
-@dataclass(frozen=True)
-class Hole:
-    """A leaf that is a region parameter or result of this type."""
-
-    type: Type
-
-
-@dataclass(frozen=True, eq=False)
-class Fixed:
-    """A leaf that is the same trace value on all ways: a constant, a function, a handle from outside."""
-
-    value: Any
-
-
-@dataclass(frozen=True)
-class Group:
-    """A tuple of templates."""
-
-    items: tuple[Any, ...]
-    cls: type = tuple
-
-
-Template = Any  # Hole | Fixed | Group
-
-
-def template(trace: Trace, x: Any) -> Template:
-    """The template of a value before a loop: constants stay constants until the body disagrees."""
-    if isinstance(x, tuple) and (type(x) is tuple or is_namedtuple(type(x))):
-        return Group(tuple(template(trace, i) for i in x), type(x))
-    if isinstance(x, Traced):
-        t = x._facts.type
-        return Hole(t) if isinstance(t, (ArrayType, WeakType, NumberType)) else Fixed(x)
-    return Fixed(x)
-
-
-def merge(trace: Trace, t: Template, x: Any) -> Template:
-    """The template that describes both what `t` describes and the trace value `x`."""
-    if isinstance(t, Group) and isinstance(x, tuple) and type(x) is t.cls and len(x) == len(t.items):
-        return Group(tuple(merge(trace, a, b) for a, b in zip(t.items, x, strict=True)), t.cls)
-    if isinstance(t, Fixed):
-        if t.value is x or (is_static(t.value) and is_static(x) and same_static(t.value, x)):
-            return t
-        if isinstance(t.value, Traced) and isinstance(x, Traced) and t.value._facts is x._facts:
-            return t
-    return Hole(join(static_or_weak(_template_type(trace, t)), static_or_weak(trace.type_of(x))))
-
-
-def _template_type(trace: Trace, t: Template) -> Type:
-    if isinstance(t, Hole):
-        return t.type
-    if isinstance(t, Group):
-        return TupleType(tuple(_template_type(trace, i) for i in t.items), t.cls)
-    return trace.type_of(t.value)
-
-
-def same(a: Template, b: Template) -> bool:
-    """Whether two templates are equal."""
-    if isinstance(a, Group) and isinstance(b, Group):
-        return a.cls is b.cls and len(a.items) == len(b.items) and all(map(same, a.items, b.items))
-    if isinstance(a, Hole) and isinstance(b, Hole):
-        return a.type == b.type
-    return (
-        isinstance(a, Fixed)
-        and isinstance(b, Fixed)
-        and (a is b or a.value is b.value or same_static(a.value, b.value))
-    )
-
-
-def fill(trace: Trace, t: Template, holes: list[Value]) -> Any:
-    """The trace value a template stands for, taking the next values for its holes."""
-    if isinstance(t, Group):
-        items = tuple(fill(trace, i, holes) for i in t.items)
-        return items if t.cls is tuple else tuple.__new__(t.cls, items)
-    return trace.wrap(holes.pop(0)) if isinstance(t, Hole) else t.value
-
-
-def holes(t: Template, name: str = "") -> list[tuple[Type, str]]:
-    """The types of the template's holes, in order, with a name hint each."""
-    if isinstance(t, Group):
-        return [h for i, item in enumerate(t.items) for h in holes(item, f"{name}_{i}" if name else "")]
-    return [(t.type, name)] if isinstance(t, Hole) else []
-
-
-def leaves(trace: Trace, t: Template, x: Any) -> list[Operand]:
-    """The operands of a trace value that go into the template's holes."""
-    if isinstance(t, Group):
-        return [o for a, b in zip(t.items, x, strict=True) for o in leaves(trace, a, b)]
-    return [trace.operand(x)] if isinstance(t, Hole) else []
 
 
 def carried_names(body: Any, skip: int, count: int) -> list[str]:
@@ -144,20 +65,24 @@ def carried_names(body: Any, skip: int, count: int) -> list[str]:
 
 
 # --------------------------------------------------------------------------------------- heap meet
-def merge_entries(trace: Trace, a: Any, b: Any) -> Any:
-    """What is known of a place that holds what `a` says on one way and what `b` says on another."""
-    if a is b or (isinstance(a, Loaded) and isinstance(b, Loaded) and a.type == b.type):
+def merge_entries(trace: Trace, a: Any, b: Any, here: Heap | None, there: Heap | None) -> Any:
+    """What is known of a place that holds what `a` says on one way and what `b` says on another.
+
+    here, there: the heaps on these ways; None where what is known of objects may not be asked."""
+    if a is b or (isinstance(a, Loaded) and isinstance(b, Loaded) and a == b):
         return a
     if is_static(a) and is_static(b) and same_static(a, b):
         return a
     if isinstance(a, Traced) and isinstance(b, Traced) and a._facts is b._facts:
         return a
-    ta = a.type if isinstance(a, Loaded) else trace.type_of(a)
-    tb = b.type if isinstance(b, Loaded) else trace.type_of(b)
-    joined = join(static_or_weak(ta), static_or_weak(tb))
-    if isinstance(a, Loaded) and joined == a.type:
-        return a
-    return Loaded(joined)
+    if here is None or there is None:
+        one, other = (
+            Loaded(static_or_weak(x.type if isinstance(x, Loaded) else trace.type_of(x))) for x in (a, b)
+        )
+    else:
+        one, other = loaded(trace, a, here), loaded(trace, b, there)
+    joined = either(one, other)
+    return a if isinstance(a, Loaded) and joined == a else joined
 
 
 def meet_heaps(trace: Trace, base: Heap, others: Sequence[Heap]) -> bool:
@@ -179,7 +104,7 @@ def drop_invisible(trace: Trace) -> None:
     """Forget entries whose values belong to a region that has ended; their types stay known."""
     for place, entry in list(trace.heap.entries.items()):
         if not isinstance(entry, Loaded) and not visible(trace, entry):
-            trace.heap.entries[place] = Loaded(static_or_weak(trace.type_of(entry)))
+            trace.heap.entries[place] = loaded(trace, entry)
 
 
 def visible(trace: Trace, x: Any) -> bool:
@@ -238,7 +163,7 @@ def staged_cond(
     doubt(trace, pred)
     arms = [trace_arm(trace, "true", true), trace_arm(trace, "false", false)]
     going = [a for a in arms if not a.diverges]
-    shape = arm_template(trace, [a.result for a in going]) if going else Fixed(None)
+    shape = arm_template(trace, [a.result for a in going], [a.heap for a in going]) if going else Fixed(None)
     note_joins(trace, names, parts_of(shape), [parts_of(a.result) for a in going])
     finished = [finish_arm(trace, arm, shape) for arm in arms]
     go_on(trace, [a.heap for a in going])
@@ -276,19 +201,23 @@ def note_joins(
             note_join(trace, name, shape.type, types)
 
 
-def arm_template(trace: Trace, results: Sequence[Any]) -> Template:
-    """The template of the arms' results: what is the same value on all ways stays that value."""
+def arm_template(trace: Trace, results: Sequence[Any], heaps: Sequence[Heap] = ()) -> Template:
+    """The template of the arms' results: what is the same value on all ways stays that value.
+
+    heaps: those at the ends of the arms, where they may be asked what objects hold."""
     first, *rest = results
     if isinstance(first, tuple) and (type(first) is tuple or is_namedtuple(type(first))):
         if all(type(other) is type(first) and len(other) == len(first) for other in rest):
-            items = (arm_template(trace, [result[i] for result in results]) for i in range(len(first)))
+            items = (arm_template(trace, [result[i] for result in results], heaps) for i in range(len(first)))
             return Group(tuple(items), type(first))
     if all(_same_value(first, other) for other in rest) and visible(trace, first):
         return Fixed(first)
     joined = static_or_weak(trace.type_of(first))
     for other in rest:
         joined = join(joined, static_or_weak(trace.type_of(other)))
-    return Hole(joined)
+    if not heaps or not one_class(joined):
+        return Hole(joined)
+    return Hole(joined, functools.reduce(both, map(functools.partial(held, trace), results, heaps)))
 
 
 def _same_value(a: Any, b: Any) -> bool:
@@ -343,13 +272,14 @@ def staged_while(
     ways: list[tuple[Any, ...]] = [carry]
     for _ in range(MAX_ROUNDS):
         trace.heap.restore(head)
-        with trace.region("test") as test_builder, trace.asked():
+        with trace.region("test") as test_builder, trace.asked(), trace.heap.watched() as asking:
             values = _parameters(trace, shapes, names, test_builder)
             asked: list[Operand] = [_ask(trace, test, values)]
         drop_invisible(trace)
+        then = shapes if _leaves(asking) else list(map(without_held, shapes))
         at_exit = trace.heap.copy()
         with trace.region("body") as body_builder, trace.heap.watched() as log:
-            values = _parameters(trace, shapes, names, body_builder)
+            values = _parameters(trace, then, names, body_builder)
             ended, after = _run_body(body, values, len(carry))
         if len(ways) == 1:
             _found_before(trace, head, log)
@@ -377,7 +307,7 @@ def staged_while(
     )
     go_on(trace, [at_exit])
     left = list(outputs)
-    return tuple(fill(trace, s, left) for s in shapes)
+    return tuple(fill(trace, s, left) for s in then)
 
 
 def staged_for(
@@ -410,9 +340,12 @@ def staged_for(
         stable, new_shapes = _settle(trace, shapes, after, head, ended, keep_heap=test is not None)
         if test is not None:
             drop_invisible(trace)
-            with trace.region("test") as test_builder:
+            with trace.region("test") as test_builder, trace.heap.watched() as asking:
                 values = _parameters(trace, new_shapes, names, test_builder)
                 asked = [_ask(trace, test, values)]
+            if not _leaves(asking):
+                new_shapes = list(map(without_held, new_shapes))
+                stable &= all(map(same, shapes, new_shapes))
             builders.append(test_builder)
             drop_invisible(trace)
             stable &= not meet_heaps(trace, head, [trace.heap])
@@ -464,6 +397,11 @@ def _ask(trace: Trace, test: Callable[..., Any], values: Sequence[Any]) -> Opera
     return operand
 
 
+def _leaves(log: Log) -> bool:
+    """Whether what was logged left all objects as they were."""
+    return all(what == "put" for what, _ in log.events)
+
+
 def _parameters(
     trace: Trace, shapes: Sequence[Template], names: Sequence[str], builder: Builder
 ) -> list[Any]:
@@ -496,7 +434,7 @@ def _found_before(trace: Trace, head: Heap, log: Log) -> None:
         place, entry = how if what == "put" else (how, NOTHING)
         known = place in head.entries or place in before or head.is_stale(*place)
         if entry is not NOTHING and place in written and not known and not place[0].fresh:
-            head.entries[place] = Loaded(static_or_weak(trace.type_of(entry)))
+            head.entries[place] = loaded(trace, entry, head)
         before.add(place)
 
 
@@ -512,7 +450,7 @@ def _settle(
     """Join the carry after one trip into the assumption; whether nothing changed."""
     if ended:
         return True, shapes
-    merged = [_closed_loop(trace, merge(trace, s, x)) for s, x in zip(shapes, after, strict=True)]
+    merged = [_closed_loop(trace, merge(trace, s, x, head)) for s, x in zip(shapes, after, strict=True)]
     stable = all(map(same, shapes, merged))
     if not keep_heap:
         drop_invisible(trace)

@@ -228,7 +228,7 @@ def test_what_holds_at_every_moment_of_a_stretch() -> None:
         inner.written(Identity(list), "item", 0)
     heap.written(other, "attr", "value")  # not in the stretch
 
-    def merge(a: Any, b: Any) -> Any:
+    def merge(a: Any, b: Any, *heaps: Any) -> Any:
         return Loaded(join(a.type, b.type))
 
     after = heap.throughout(log, merge)
