@@ -357,6 +357,18 @@ def clipped(e: Emitter, kind: Scalar) -> Lowered:
     return clip
 
 
+def no_bound(e: Emitter, kind: Scalar, high: Num) -> bool:
+    """Whether `np.clip` of integers takes a Python integer for no upper bound, since none is above it.
+
+    That shows where the lower bound may be above it."""
+    if kind.kind not in "iu" or not high.scalar.weak or high.scalar.kind != "i":
+        return False
+    most = int(np.iinfo(kind.dtype).max)
+    if high.const is None and most < 1 << 63:
+        e.bail_if(e.op(f"icmp sge i64 {high.text}, {most}"))
+    return high.const is not None and high.const >= most
+
+
 # ---------------------------------------------------------------------------------------------- casts
 def converted(e: Emitter, x: Num, kind: Scalar) -> str:
     """An element in another dtype, as NumPy's cast makes it."""

@@ -318,21 +318,20 @@ def where(state: State, condition: Val, a: Val, b: Val) -> Lazy:
 
 def _sample(kind: Scalar) -> Any:
     """Something that takes part in promotion as a number of the kind does."""
-    if kind.weak and kind.kind != "b":
-        return {"i": 0, "u": 0, "f": 0.0, "c": 0j}[kind.kind]
-    return kind.dtype
+    return {"i": 0, "u": 0, "f": 0.0, "c": 0j}[kind.kind] if kind.weak and kind.kind != "b" else kind.dtype
 
 
 def clip(state: State, x: Val, low: Val, high: Val) -> Val:
-    """`np.clip(x, low, high)`; None is no bound."""
-    bounds = [b for b in (low, high) if isinstance(b, Num) or is_array(b)]
-    if len(bounds) != 2 or not is_array(x):
+    """`np.clip(x, low, high)`."""
+    if not is_array(x) or not all(isinstance(b, Num) or is_array(b) for b in (low, high)):
         raise Unlowered("np.clip with one bound")
     kinds = loop_kinds(CLIP, *map(kind_of, (x, low, high)))
+    if kinds[0] != kind_of(x) and isinstance(high, Num) and element_ops.no_bound(state.e, kind_of(x), high):
+        return apply(state, np.maximum, (x, low))
     parts = [as_lazy(state.e, v, kinds[0]) for v in (x, low, high)]
-    if all(isinstance(b, Num) and b.const == b.const for b in bounds) and kinds[0].kind not in "bc":
-        if all(isinstance(b, Num) and b.const is not None for b in bounds):
-            return combined(state, parts, kinds[-1], element_ops.clipped(state.e, kinds[0]))
+    known = all(isinstance(b, Num) and b.const is not None and b.const == b.const for b in (low, high))
+    if known and kinds[0].kind not in "bc":
+        return combined(state, parts, kinds[-1], element_ops.clipped(state.e, kinds[0]))
     return by_tiles(state, CLIP, kinds, parts)
 
 

@@ -223,3 +223,14 @@ def test_where_warns_of_what_is_not_picked(function: Any, dtype: Any, size: int)
     x, y = np.ones(size, dtype), np.full(size, -1, dtype)
     x[::2] = 0
     both(function, [(x, y)], lowered=False)
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i2", "i8", "f4"])
+@pytest.mark.parametrize("low", ["i8", "f8", "u1"])
+@pytest.mark.parametrize("high", [5, 255, 300, 2**15 - 1, 2.5, np.uint8(255)])
+def test_clip_with_an_upper_bound_that_none_is_above(dtype: str, low: str, high: Any) -> None:
+    """NumPy leaves such a bound out, and what the lower one made larger stays."""
+    r = np.random.default_rng(3)
+    x, lows = r.integers(0, 120, (3, 20)).astype(dtype), (r.random((3, 20)) * 1000).astype(low)
+    both(lambda x, low: np.clip(x, low, high), [(x, lows)], lowered=False)
+    both(lambda x, low, high: np.clip(x, low, high), [(x, lows, high), (x, lows[0, 0], high)], lowered=False)
