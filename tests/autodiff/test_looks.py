@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from runtime.autodiff.rows import UNSURE, VIEWS
-from runtime.autodiff.staged.aliases import SURE_VIEWS, WRITING, may_look
+from runtime.autodiff.staged.aliases import SURE_VIEWS, may_look
+from runtime.autodiff.staged.calls import WRITING
 from runtime.ir.graph import Const, Node, Value
 from runtime.ir.opdef import PURE
 from runtime.ops.table import OPS

@@ -6,11 +6,11 @@ value outside the set has derivative zero; loops are followed to a fixed point.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from runtime.autodiff.levels import find_rule
-from runtime.autodiff.staged.aliases import WRITING, Aliases, aliases_of
-from runtime.autodiff.staged.calls import adds_into, list_call
+from runtime.autodiff.staged.aliases import Aliases, aliases_of
+from runtime.autodiff.staged.calls import WRITING, adds_into, list_call
 from runtime.autodiff.staged.kinds import inexact, is_list
 from runtime.ir.graph import Graph, Node, Operand, Value
 from runtime.ops.adjoint import ZERO, Composite
@@ -108,6 +108,26 @@ def loop_activity(node: Node, changes: list[bool]) -> list[bool]:
             break
         now = after
     return now
+
+
+def reached_nodes(node: Node, changes: list[bool]) -> Iterator[Node]:
+    """The nodes in the regions of a node that take values which change, given which inputs of it do."""
+    first = int(node.op == "for")
+    for region in node.regions:
+        if node.op == "cond":
+            given = changes[1:]
+        elif node.op in ("while", "for"):
+            body = node.regions[1] if node.op == "while" else node.regions[0]
+            now = loop_activity(node, changes)
+            given = now if region is body else now[first:]
+        else:
+            given = changes
+        inside = varied_inside(region, given)
+        for inner in region.nodes:
+            flags = [x in inside for x in inner.inputs]
+            if any(flags):
+                yield inner
+                yield from reached_nodes(inner, flags)
 
 
 # They look at shapes only.

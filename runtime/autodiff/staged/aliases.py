@@ -12,14 +12,21 @@ import weakref
 from collections.abc import Sequence
 
 from runtime.autodiff.rows import VIEWS
-from runtime.autodiff.staged.calls import adds_into, harmless, is_errstate, list_call, mark_of, pure_call
+from runtime.autodiff.staged.calls import (
+    WRITING,
+    adds_into,
+    harmless,
+    is_errstate,
+    list_call,
+    mark_of,
+    pure_call,
+)
 from runtime.autodiff.staged.kinds import is_list
 from runtime.dataclass import dataclass
 from runtime.ir.effects import effect_of
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.opdef import EFFECT, PURE
 from runtime.ops.adjoint import is_basic
-from runtime.ops.operators import IN_PLACE
 from runtime.ops.table import OPS
 from runtime.passes.facts import makes_new
 from runtime.types import (
@@ -33,7 +40,6 @@ from runtime.types import (
     WeakType,
 )
 
-WRITING = frozenset(f"i{op.rstrip('_')}" for op in IN_PLACE)
 _MAYBE_VIEWS = VIEWS | frozenset(
     """np.nan_to_num np.broadcast_arrays np.meshgrid np.trim_zeros np.unwrap np.real_if_close np.require
     np.resize np.ix_ nd.getfield nd.to_device""".split()

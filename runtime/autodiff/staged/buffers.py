@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from runtime.autodiff.staged.aliases import WRITING, Aliases, aliases_of, in_memory
-from runtime.autodiff.staged.calls import shown
+from runtime.autodiff.staged.aliases import Aliases, aliases_of, in_memory
+from runtime.autodiff.staged.calls import WRITING, shown
 from runtime.autodiff.staged.kinds import NotStaged, is_list
 from runtime.errors import Span
 from runtime.ir.graph import Const, Graph, Value

@@ -18,6 +18,7 @@ from runtime.elements import stack_rows
 from runtime.ir.effects import effect_of, tame
 from runtime.ir.graph import Const, Graph, Node, Operand
 from runtime.ir.opdef import PURE, OpDef
+from runtime.ops.operators import IN_PLACE
 from runtime.ops.table import OPS
 from runtime.types import ArrayType, NumberType, StaticType, WeakType
 
@@ -47,6 +48,7 @@ FUNCTIONS: dict[Any, str] = {
 }
 CHOICES = frozenset({min, max})
 _STEPS = frozenset({math.floor, math.ceil, math.trunc, math.isnan, math.isinf, math.isfinite, math.isclose})
+WRITING = frozenset(f"i{op.rstrip('_')}" for op in IN_PLACE)  # operators
 _LOOKING = frozenset({print, range, len, str, repr, format, bool, int, *_STEPS})
 _FACTS = frozenset({"shape", "ndim", "size", "dtype", "nbytes", "itemsize", "strides", "flags"})
 
@@ -146,6 +148,16 @@ def harmless(node: Node) -> bool:
         target: Any = node.inputs[0]
         return isinstance(target, Const) and _hashable(target.value) and target.value in _LOOKING
     return node.op in ("raise",)
+
+
+def keeps(node: Node) -> bool:
+    """Whether a node may keep, or write somewhere, what it is given; writes into arrays and lists, which are
+    followed, left out."""
+    if node.regions or effect_of(node, OPS) == PURE or harmless(node) or list_call(node) or adds_into(node):
+        return False
+    target = node.inputs[0].type if node.inputs else None
+    followed = isinstance(target, ArrayType) or target is not None and is_list(target)
+    return not (followed and (node.op == "setitem" or node.op in WRITING))
 
 
 def pure(node: Node) -> bool:

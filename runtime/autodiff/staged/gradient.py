@@ -14,7 +14,8 @@ import numpy as np
 from runtime import tree
 from runtime.autodiff.box import BOXES
 from runtime.autodiff.staged.activity import ASKING
-from runtime.autodiff.staged.aliases import WRITING, Aliases, aliases_of
+from runtime.autodiff.staged.aliases import Aliases, aliases_of
+from runtime.autodiff.staged.calls import WRITING
 from runtime.autodiff.staged.kinds import NotStaged, cotangent_type, inexact, positions
 from runtime.autodiff.staged.linear import Linear
 from runtime.autodiff.staged.lists import with_functions

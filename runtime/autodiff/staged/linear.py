@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from runtime.autodiff.staged import branches, calls, custom, lists, loops, reads, writes
-from runtime.autodiff.staged.activity import ASKING, varied_values
-from runtime.autodiff.staged.aliases import WRITING, aliases_of, in_memory
+from runtime.autodiff.staged.activity import ASKING, reached_nodes, varied_values
+from runtime.autodiff.staged.aliases import aliases_of, in_memory
 from runtime.autodiff.staged.buffers import buffered_values
+from runtime.autodiff.staged.calls import WRITING
 from runtime.autodiff.staged.dims import Dims
 from runtime.autodiff.staged.kinds import NotStaged, cotangent_type, elementwise, inexact, is_list
 from runtime.autodiff.staged.rules import fit, is_number, pull, rule_running, zeros
@@ -144,8 +145,7 @@ class Linear:
             self.copy(node)
         else:
             self._plain(node)
-        written = node.op == "setitem" or node.op in WRITING or calls.adds_into(node)
-        if written or node.regions and self.classes.writes:
+        if effect_of(node, OPS) != PURE:  # it may write to what was copied
             self.copies.clear()
 
     def _is_errstate(self, node: Node) -> bool:
@@ -153,9 +153,12 @@ class Linear:
         return calls.is_errstate(maker) and not node.regions[0].diverges
 
     def _flows(self, node: Node) -> bool:
-        """Whether followed values come out of a statement, or are written in it."""
+        """Whether followed values come out of a statement, are written in it, or kept by what it does."""
         written = (x in self.buffered for x in node.inputs if isinstance(x, Value))
-        return any(out in self.varied for out in node.outputs) or any(written)
+        if any(out in self.varied for out in node.outputs) or any(written):
+            return True
+        changes = [isinstance(x, Value) and x in self.varied for x in node.inputs]
+        return any(calls.keeps(n) for n in reached_nodes(node, changes))
 
     def _plain(self, node: Node) -> None:
         """A node that gives a followed value."""
@@ -266,7 +269,7 @@ class Linear:
 
     def _ignored(self, node: Node) -> None:
         """A node that takes followed values and gives none: they must have no other way out."""
-        if node.op in OPS and effect_of(node, OPS) != PURE and not calls.harmless(node):
+        if calls.keeps(node):
             raise NotStaged(f"{said(node.op)} may keep or change what it is given")
 
     def _check(self, row: OpDef, node: Node) -> None:
