@@ -403,7 +403,8 @@ def create(state: State, dims: Sequence[str], dtype: np.dtype[Any], zeros: bool)
         reusable(state, old, dims, fits, other)
         e.start(fits)
         if zeros:
-            clear(e, old, dims, kind.dtype.itemsize)
+            with e.scope():
+                clear(e, old, dims, kind.dtype.itemsize)
         phi.ways.append((old, e.here.label))
         e.jump(out)
         e.start(other)

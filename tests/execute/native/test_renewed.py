@@ -219,3 +219,17 @@ def test_one_loop_does_it_all() -> None:
     for function, x in ((neighbours, R.random((20, 30)) < 0.5), (edged, R.random((20, 30)))):
         converted = both(function, [(x,)])
         assert converted.traces[-1].concrete.native.text.count("call ptr @autograph_PyArray_") == 1
+
+
+def test_zeros_anew_in_each_trip_of_sizes_that_are_not_known() -> None:
+    def worked(x: Any, n: Any) -> Any:
+        total = x
+        for k in range(n):
+            fresh = np.zeros_like(x)
+            fresh[k % 3] = k
+            total = total // 2 + fresh + np.zeros(x.shape, np.uint8)
+        return total
+
+    sizes = ((4, 5), (7, 3), (3, 9), (5, 1), (3, 0))
+    for dtype in (np.uint8, np.float64):
+        both(worked, [((R.random(size) * 100).astype(dtype), n) for n, size in enumerate(sizes)])
