@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from runtime.execute.native.arrays import memory, minus
+from runtime.execute.native.emit import BRIEFLY
 from runtime.execute.native.host import vector_bytes
 from runtime.execute.native.kinds import Scalar, Unlowered
 from runtime.execute.native.lines import TILE, counted
@@ -20,6 +21,7 @@ from runtime.execute.native.state import State
 from runtime.execute.native.ufunc_loops import caller, inner_loop
 
 RUNNING = 4  # extremes that are kept side by side
+TURNS, MORE = 2, 4  # so often each of them goes on in one trip: extremes, and what takes one instruction
 BUFFER = 8192  # floats that older versions of NumPy add up at a time
 BLOCK = 128  # elements that NumPy adds in eight running sums
 
@@ -174,9 +176,8 @@ def _folding(how: str, new: str, old: str, x: str, wide: str, mask: str) -> str:
 
 
 def define(state: State, name: str, result: str, body: str) -> str:
-    state.e.helpers[name] = (
-        f"define internal {result} @{name}(ptr %p, i64 %n, ptr %raised) noinline nounwind {{\n{body}}}"
-    )
+    head = f"define internal {result} @{name}(ptr %p, i64 %n, ptr %raised) noinline nounwind {BRIEFLY}"
+    state.e.helpers[name] = f"{head} {{\n{body}}}"
     return name
 
 
@@ -187,7 +188,15 @@ def _pairwise(state: State, kind: Scalar) -> str:
         return name
     v = f"<8 x {t}>"
     parts = "\n".join(f"  %r{k} = extractelement {v} %sums, i32 {k}" for k in range(8))
-    state.e.helpers[name] = f"""define internal {t} @{name}(ptr %p, i64 %n) noinline nounwind {{
+    steps = [
+        f"""  %g{k + 1} = add nuw nsw i64 %g, {8 * (k + 1)}
+  %at{k} = getelementptr {t}, ptr %p, i64 %g{k or ""}
+  %y{k} = load {v}, ptr %at{k}, align 1
+  %t{k + 1} = fadd {v} %t{k}, %y{k}
+"""
+        for k in range(8)
+    ]
+    state.e.helpers[name] = f"""define internal {t} @{name}(ptr %p, i64 %n) noinline nounwind {BRIEFLY} {{
 start:
   %few = icmp slt i64 %n, 8
   br i1 %few, label %single, label %several
@@ -209,11 +218,19 @@ several:
   br i1 %large, label %halves, label %block
 block:
   %whole = and i64 %n, -8
+  %most = sub i64 %whole, {8 * (len(steps) - 1)}
   %first = load {v}, ptr %p, align 1
-  br label %eight
+  br label %many
+many:
+  %g = phi i64 [ 8, %block ], [ %g{len(steps)}, %go ]
+  %t0 = phi {v} [ %first, %block ], [ %t{len(steps)}, %go ]
+  %further = icmp slt i64 %g, %most
+  br i1 %further, label %go, label %eight
+go:
+{"".join(steps)}  br label %many
 eight:
-  %j = phi i64 [ 8, %block ], [ %j1, %next ]
-  %sums = phi {v} [ %first, %block ], [ %sums1, %next ]
+  %j = phi i64 [ %g, %many ], [ %j1, %next ]
+  %sums = phi {v} [ %t0, %many ], [ %sums1, %next ]
   %again = icmp slt i64 %j, %whole
   br i1 %again, label %next, label %ended
 next:
@@ -278,7 +295,7 @@ def _by_buffers(state: State, kind: Scalar) -> str:
     name, t = f"buffers_{kind.llvm}", kind.llvm
     inner = _pairwise(state, kind)
     state.e.declare("declare i64 @llvm.smin.i64(i64, i64)")
-    state.e.helpers[name] = f"""define internal {t} @{name}(ptr %p, i64 %n) noinline nounwind {{
+    state.e.helpers[name] = f"""define internal {t} @{name}(ptr %p, i64 %n) noinline nounwind {BRIEFLY} {{
 start:
   br label %loop
 loop:
@@ -338,16 +355,19 @@ def _better(how: str, new: str, old: str, x: str, wide: str, mask: str) -> str:
 def _running(t: str, lanes: int, how: str) -> tuple[list[str], list[str], list[str]]:
     """The phis of several running extremes, what a trip does to them, and what makes one of them."""
     v, b = f"<{lanes} x {t}>", f"<{lanes} x i1>"
+    last = RUNNING * (TURNS - 1)
     phis, steps, joins = [], [], []
     for k in range(RUNNING):
-        phis.append(f"  %m{k} = phi {v} [ %top, %start ], [ %n{k}, %go ]")
-        phis.append(f"  %u{k} = phi {b} [ zeroinitializer, %start ], [ %w{k}, %go ]")
+        phis.append(f"  %m{k} = phi {v} [ %top, %start ], [ %n{last + k}, %go ]")
+        phis.append(f"  %u{k} = phi {b} [ zeroinitializer, %start ], [ %w{last + k}, %go ]")
+    for k in range(RUNNING * TURNS):
+        best, odd = (f"%m{k}", f"%u{k}") if k < RUNNING else (f"%n{k - RUNNING}", f"%w{k - RUNNING}")
         steps.append(f"""  %o{k} = add i64 %i, {k * lanes}
   %at{k} = getelementptr {t}, ptr %p, i64 %o{k}
   %x{k} = load {v}, ptr %at{k}, align 1
-{_better(how, f"%n{k}", f"%m{k}", f"%x{k}", v, b)}
+{_better(how, f"%n{k}", best, f"%x{k}", v, b)}
   %s{k} = fcmp uno {v} %x{k}, %x{k}
-  %w{k} = or {b} %u{k}, %s{k}""")
+  %w{k} = or {b} {odd}, %s{k}""")
     for k in range(1, RUNNING):
         before, odd = ("%m0", "%u0") if k == 1 else (f"%j{k - 1}", f"%v{k - 1}")
         joins.append(_better(how, f"%j{k}", before, f"%m{k}", v, b))
@@ -422,7 +442,7 @@ def extreme(state: State, name: str, kind: Scalar) -> str:
         e.declare(f"declare void @llvm.x86.sse.{instruction}(ptr)")
     e.declare(f"declare i1 @llvm.vector.reduce.or.v{lanes}i1({b})")
     phis, steps, joins = _running(t, lanes, how)
-    count = RUNNING
+    count = RUNNING * TURNS
     tree, current = _halved(lanes, v, "%m", lambda new, old, x: _better(how, new, old, x, v, b))
     barrier = 'call void asm sideeffect "", "~{memory}"()'
     newline = "\n"
@@ -498,25 +518,27 @@ def integers(state: State, name: str, kind: Scalar) -> str:
     lanes = vector_bytes() // kind.dtype.itemsize
     v, b = f"<{lanes} x {t}>", f"<{lanes} x i1>"
     start, how = neutral(name, kind), _step(name, kind)
+    last = RUNNING * (MORE - 1)
     again = name not in ("sum", "prod")  # whether an element may count twice: those of the last whole vector
 
     state.e.declare("declare i64 @llvm.smin.i64(i64, i64)")
     tree, current = _halved(lanes, v, "%m", lambda new, old, x: _folding(how, new, old, x, v, b))
     newline, phis, steps, joins = "\n", [], [], [f"  %c0 = freeze {v} %w0"]
     for k in range(RUNNING):
-        phis.append(f"  %w{k} = phi {v} [ splat ({t} {start}), %start ], [ %w{k}n, %side ]")
+        phis.append(f"  %w{k} = phi {v} [ splat ({t} {start}), %start ], [ %n{last + k}, %side ]")
+        if k:
+            joins.append(_folding(how, f"%c{k}", f"%c{k - 1}", f"%w{k}", v, b))
+    for k in range(RUNNING * MORE):
         steps.append(f"""  %o{k} = add i64 %wi, {k * lanes}
   %at{k} = getelementptr {t}, ptr %p, i64 %o{k}
   %x{k} = load {v}, ptr %at{k}, align 1
 {_normal(kind, f"%y{k}", f"%x{k}", v)}
-{_folding(how, f"%w{k}n", f"%w{k}", f"%y{k}", v, b)}""")
-        if k:
-            joins.append(_folding(how, f"%c{k}", f"%c{k - 1}", f"%w{k}", v, b))
+{_folding(how, f"%n{k}", f"%w{k}" if k < RUNNING else f"%n{k - RUNNING}", f"%y{k}", v, b)}""")
     body = f"""start:
   %tail = sub i64 %n, {lanes}
   %small = icmp slt i64 %tail, 0
   %whole = {"select i1 %small, i64 0, i64 %n" if again else f"and i64 %n, {-lanes}"}
-  %many = and i64 %n, {-lanes * RUNNING}
+  %many = and i64 %n, {-lanes * RUNNING * MORE}
   br label %wide
 wide:
   %wi = phi i64 [ 0, %start ], [ %wi1, %side ]
@@ -525,7 +547,7 @@ wide:
   br i1 %further, label %side, label %loop0
 side:
 {newline.join(steps)}
-  %wi1 = add i64 %wi, {lanes * RUNNING}
+  %wi1 = add i64 %wi, {lanes * RUNNING * MORE}
   br label %wide
 loop0:
 {newline.join(joins)}
