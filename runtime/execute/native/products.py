@@ -12,6 +12,7 @@ import ctypes
 import dataclasses
 import functools
 import itertools
+import math
 import mmap
 import os
 
@@ -25,6 +26,7 @@ from runtime.execute.native.panels import Product
 NEAR = 1 << 19  # bytes of a matrix that stay in the cache while it is gone through again and again
 SHARED = 1 << 21  # multiplications from which on a library of several threads is as fast
 TRIED = 1 << 28  # multiplications that are not too many to be tried
+NUMBERS, APART = 32_749, 4_001  # random numbers for trials, primes both, and how many lie between two uses
 _BLOCKS = (192, 224, 240, 256, 320, 352, 384, 448, 512, 640, 768)  # chains of libraries are so long at most
 _ROUNDED = (1, 4, 8, 16, 24, 32)  # and the halves of what is left are multiples of these
 
@@ -172,16 +174,26 @@ def _matrix(p: Product, shape: tuple[int, int], strides: tuple[int, int]) -> np.
     return np.lib.stride_tricks.as_strided(room, shape, strides)
 
 
+@functools.cache
+def _numbers(far: int = 0) -> np.ndarray:
+    """Random numbers that matrices are filled with, over and over; of all sizes up to 2 ** far."""
+    random = np.random.default_rng(far)
+    made = random.standard_normal(NUMBERS)
+    return np.ldexp(made, random.integers(-far, far, NUMBERS)) if far else made
+
+
+def _filled(x: np.ndarray, start: int, far: int = 0) -> None:
+    """Fill a matrix with random numbers, from one of them on."""
+    x[...] = np.resize(np.roll(_numbers(far), -start), x.shape)
+
+
 def _sample(p: Product, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Two factors; the last ones hold numbers of all sizes, and rows and columns of special ones."""
     random = np.random.default_rng(seed)
     made = (_matrix(p, (p.m, p.k), p.a), _matrix(p, (p.k, p.n), p.b))
     far = 200.0 if p.llvm == "double" else 25.0
-    for x, lines in zip(made, (made[0], made[1].T), strict=True):
-        values = random.standard_normal(x.shape)
-        if seed == 2:
-            values *= 10.0 ** random.uniform(-far, far, x.shape)
-        x[...] = values
+    for which, (x, lines) in enumerate(zip(made, (made[0], made[1].T), strict=True)):
+        _filled(x, (2 * seed + which) * APART, round(far / math.log10(2)) if seed == 2 else 0)
         if seed == 2:
             lines[0] = 10.0**-far
             lines[1] = -(10.0**-far)
@@ -200,7 +212,7 @@ def _by_library(p: Product, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def _before(p: Product) -> np.ndarray:
     """What is there before; the last product is of numbers of all sizes."""
     made = _matrix(p, (p.m, p.n), p.c)
-    made[...] = np.random.default_rng(5).standard_normal(made.shape)
+    _filled(made, 6 * APART)
     made[:2] = -0.0
     return made
 
