@@ -26,7 +26,7 @@ from runtime.execute.native.panels import Product
 NEAR = 1 << 19  # bytes of a matrix that stay in the cache while it is gone through again and again
 SHARED = 1 << 21  # multiplications from which on a library of several threads is as fast
 TRIED = 1 << 28  # multiplications that are not too many to be tried
-NUMBERS, APART = 32_749, 4_001  # random numbers for trials, primes both, and how many lie between two uses
+NUMBERS, APART = 49_999, 4_001  # random numbers for trials, and how many lie between where two matrices begin
 _BLOCKS = (192, 224, 240, 256, 320, 352, 384, 448, 512, 640, 768)  # chains of libraries are so long at most
 _ROUNDED = (1, 4, 8, 16, 24, 32)  # and the halves of what is left are multiples of these
 
@@ -184,7 +184,7 @@ def _numbers(far: int = 0) -> np.ndarray:
 
 def _filled(x: np.ndarray, start: int, far: int = 0) -> None:
     """Fill a matrix with random numbers, from one of them on."""
-    x[...] = np.resize(np.roll(_numbers(far), -start), x.shape)
+    x[...] = np.resize(_numbers(far)[start:], x.shape)
 
 
 def _sample(p: Product, seed: int) -> tuple[np.ndarray, np.ndarray]:
