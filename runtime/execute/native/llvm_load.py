@@ -29,11 +29,13 @@ REFUSED = "LLVM does not accept the code"
 OLDEST = (0, 45)
 TRIPLE = "x86_64-unknown-linux-gnu"
 _FASTCALL = 0x80
+RECENT = 8  # object files that are kept in memory
 LONG = 700  # lines of a function from which on half of LLVM's passes cost more than they save
 VERY_LONG = 2000  # and all but the one that keeps numbers in registers
 # Held while LLVM works.  A fork waits for it: the child would never get what the compiling thread holds.
 # A finalizer that runs meanwhile may call a function that is compiled then, so the lock lets its owner in.
 LOCK = ForkLock()
+_recent: dict[str, bytes] = {}  # those used last, by the names under which they are stored
 _forks: list[int] = []  # the thread that holds it for a fork
 
 
@@ -138,10 +140,13 @@ def object_code(text: str, optimised: bool = True, effort: int = 2) -> bytes:
     is half as fast.
     """
     name = _stored_as(text, optimised, effort)
-    found = object_cache.find(name)
+    found = _recent.pop(name, None) or object_cache.find(name)
     if found is None:
         found = _compiled(text, optimised, effort)
         object_cache.store(name, found)
+    _recent[name] = found  # parts of one function are often the same again, as are its trips
+    for old in list(_recent)[: max(len(_recent) - RECENT, 0)]:
+        _recent.pop(old, None)
     return found
 
 

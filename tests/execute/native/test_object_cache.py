@@ -40,8 +40,10 @@ print(program(100, np.arange(7.0)), program.traces[-1].concrete.executor, "llvml
 
 
 @pytest.fixture
-def folder(tmp_path: pathlib.Path) -> Iterator[pathlib.Path]:
+def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[pathlib.Path]:
     path = tmp_path / "cache"
+    llvm_load._recent.clear()
+    monkeypatch.setattr(llvm_load, "RECENT", 0)  # nothing comes from elsewhere
     with settings.override(cache_dir=str(path)):
         yield path
 
@@ -55,6 +57,23 @@ def test_what_was_stored_comes_back(folder: pathlib.Path) -> None:
     object_cache.store("a" * 40, b"some bytes")
     assert object_cache.find("a" * 40) == b"some bytes"
     assert object_cache.find("b" * 40) is None
+
+
+def test_what_was_just_compiled_is_not_compiled_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts of one function are often the same; this holds without a folder, too, and for the last few."""
+    made: list[str] = []
+    compiled = llvm_load._compiled
+    monkeypatch.setattr(llvm_load, "_compiled", lambda text, *how: made.append(text) or compiled(text, *how))
+    texts = [MODULE.format(k) for k in range(1000, 1000 + llvm_load.RECENT + 1)]
+    with settings.override(cache_dir="off"):
+        assert llvm_load.object_code(texts[0]) == llvm_load.object_code(texts[0])
+        assert made == texts[:1]
+        for text in texts:
+            llvm_load.object_code(text)
+        assert made == texts
+        llvm_load.object_code(texts[0])
+    assert made == [*texts, texts[0]]
+    assert len(llvm_load._recent) == llvm_load.RECENT
 
 
 def test_the_files_are_the_users_alone(folder: pathlib.Path) -> None:
