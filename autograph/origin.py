@@ -132,6 +132,7 @@ def _place(node: ast.expr) -> Place:
 
 # -- the register of generated files ------------------------------------------------------------
 
+GENERATED = "<autograph "  # so begin file names of generated code
 _origins: dict[str, Origin] = {}
 _numbers: collections.Counter[str] = collections.Counter()
 
@@ -139,12 +140,12 @@ _numbers: collections.Counter[str] = collections.Counter()
 def generated_filename(name: str) -> str:
     """A file name for generated code, `<autograph NAME #k>`; the k-th of that name in this process."""
     _numbers[name] += 1
-    return f"<autograph {name} #{_numbers[name]}>"
+    return f"{GENERATED}{name} #{_numbers[name]}>"
 
 
 def is_generated_file(filename: str) -> bool:
     """Whether a code object's file name is one of generated code."""
-    return filename.startswith("<autograph ")
+    return filename.startswith(GENERATED)
 
 
 def register(

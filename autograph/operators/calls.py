@@ -17,7 +17,13 @@ from typing import TYPE_CHECKING, Any
 from autograph.convert import Converted, converted, converted_carefully
 from autograph.operators.containers import refused
 from autograph.operators.registry import is_left_alone
-from autograph.origin import in_users_file, is_generated_file, span_of_frame, span_of_traceback
+from autograph.origin import (
+    GENERATED,
+    in_users_file,
+    is_generated_file,
+    span_of_frame,
+    span_of_traceback,
+)
 from runtime import pyops
 from runtime.boxes import Cell
 from runtime.errors import AutographError, SourceNotFound, Span
@@ -193,7 +199,7 @@ class SourceHooks(Hooks):
     def frame(self) -> types.FrameType | None:
         """The innermost frame of generated code."""
         frame: types.FrameType | None = sys._getframe(1)
-        while frame is not None and not is_generated_file(frame.f_code.co_filename):
+        while frame is not None and not frame.f_code.co_filename.startswith(GENERATED):
             frame = frame.f_back
         return frame
 
@@ -202,8 +208,8 @@ class SourceHooks(Hooks):
         frame: types.FrameType | None = self.frame()
         places: list[Span] = []
         inner: Span | None = None  # in a function whose own frame is still to come
-        while frame is not None:
-            if is_generated_file(frame.f_code.co_filename):
+        while frame is not None:  # many frames, for each node
+            if frame.f_code.co_filename.startswith(GENERATED):
                 found = span_of_frame(frame)
                 if found is not None and not same_function(inner, found):
                     places.append(found)

@@ -7,73 +7,110 @@ operator it carries out.  Only names, printed plans, texts of errors and what is
 from __future__ import annotations
 
 import dis
+import functools
+import sys
 import types
+from collections.abc import Iterator
 
 from runtime.places import by_code
 
+_SAMPLE = """
+a + b; a & b; a // b; a << b; a @ b; a * b; a % b; a | b; a ** b; a >> b; a - b; a / b; a ^ b
+a += b; a &= b; a //= b; a <<= b; a @= b; a *= b; a %= b; a |= b; a **= b; a >>= b; a -= b; a /= b; a ^= b
+"""
+_bytes = by_code(lambda code: code.co_code)
+
+
+@functools.cache
+def _operators() -> tuple[dict[tuple[int, int], str], int]:
+    """By instruction, the text of the operator ("+", "+=", ...); and from which bit on the argument of a
+    comparison says which one it is."""
+    steps = list(dis.get_instructions(compile(_SAMPLE, "<sample>", "exec")))
+    found = {(step.opcode, step.arg or 0): step.argrepr for step in steps if step.opname == "BINARY_OP"}
+    for opname, op in dis.opmap.items():  # before Python 3.11 each has an instruction
+        if opname.startswith(("BINARY_", "INPLACE_")) and opname not in ("BINARY_OP", "BINARY_SUBSCR"):
+            found |= {(op, argument): "=" if opname.startswith("I") else "" for argument in range(256)}
+    compared = compile("a > b", "<sample>", "eval")
+    (asked,) = (step.arg for step in dis.get_instructions(compared) if step.opname == "COMPARE_OP")
+    shift = 0
+    while asked and asked >> shift != dis.cmp_op.index(">"):
+        shift += 1
+    return found, shift
+
+
+def _at(frame: types.FrameType | None) -> str | None:
+    """The operator that a frame is at; None where it is at none."""
+    if frame is None or frame.f_lasti < 0:
+        return None
+    found, shift = _operators()
+    code, at = _bytes(frame.f_code), frame.f_lasti
+    if code[at] == dis.opmap["COMPARE_OP"]:
+        return dis.cmp_op[code[at + 1] >> shift]
+    return found.get((code[at], code[at + 1]))
+
+
+def _steps(code: bytes, at: int) -> Iterator[tuple[str, int]]:
+    """Name and argument of each instruction after one, in whose cache entries the frame may stand."""
+    above = 0
+    start = at if dis.opname[code[at]] == "EXTENDED_ARG" else at + 2
+    for k in range(start, len(code), 2):
+        name, argument = dis.opname[code[k]], above | code[k + 1]
+        above = argument << 8 if name == "EXTENDED_ARG" else 0
+        if name not in ("CACHE", "EXTENDED_ARG"):
+            yield name, argument
+
 
 @by_code
-def _read(code: types.CodeType) -> tuple[dict[int, tuple[str, ...]], dict[int, str]]:
-    """By the offset of an instruction: the names that are stored directly after it, and which of Python's
-    operators it carries out ("<", "+", "+=", ...)."""
-    steps = list(dis.get_instructions(code))
-    return _stores(steps), _operators(steps)
+def _slots(code: types.CodeType) -> tuple[str, ...]:
+    """The names of all variables as instructions number them; before Python 3.11, of those in cells."""
+    if sys.version_info < (3, 11):
+        return code.co_cellvars + code.co_freevars
+    cells = tuple(name for name in code.co_cellvars if name not in code.co_varnames)
+    return code.co_varnames + cells + code.co_freevars
 
 
-def _stores(steps: list[dis.Instruction]) -> dict[int, tuple[str, ...]]:
-    steps = [i for i in steps if i.opname not in ("CACHE", "EXTENDED_ARG")]
-    out: dict[int, tuple[str, ...]] = {}
-    for at, step in enumerate(steps[:-1]):
-        follow = at + 1
-        count = 1
-        if steps[follow].opname == "UNPACK_SEQUENCE":
-            count, follow = int(steps[follow].arg or 0), follow + 1
-        names: list[str] = []
-        while follow < len(steps) and len(names) < count:
-            name, value = steps[follow].opname, steps[follow].argval
-            if name == "STORE_FAST_STORE_FAST":
-                names += value if isinstance(value, tuple) else ()
-            elif name == "STORE_FAST_LOAD_FAST" and isinstance(value, tuple):
-                names.append(value[0])
-            elif name in ("STORE_FAST", "STORE_DEREF", "STORE_GLOBAL", "STORE_NAME"):
-                names.append(value)
-            else:
-                break
-            follow += 1
-        if len(names) == count:
-            # Python 3.11 stands at the end of an instruction's cache entries while it makes a call.
-            for offset in range(step.offset, steps[at + 1].offset, 2):
-                out[offset] = tuple(names)
-    return out
-
-
-def _operators(steps: list[dis.Instruction]) -> dict[int, str]:
-    kinds = ("BINARY_", "COMPARE_", "INPLACE_")
-    out: dict[int, str] = {}
-    for step in steps:
-        if step.opname.startswith(kinds) and step.opname != "BINARY_SUBSCR":
-            before_311 = "=" if step.opname.startswith("INPLACE_") else ""
-            text = step.argval if step.opname.startswith("COMPARE_") else step.argrepr
-            out[step.offset] = str(text or before_311)
-    return out
+def _stores(code: types.CodeType, at: int) -> tuple[str, ...]:
+    """The names that are stored directly after an instruction."""
+    names: list[str] = []
+    count = 0
+    for name, argument in _steps(_bytes(code), at):
+        if name == "UNPACK_SEQUENCE" and not count:
+            count = argument
+            continue
+        count = count or 1
+        if name == "STORE_FAST_STORE_FAST":
+            names += (code.co_varnames[argument >> 4], code.co_varnames[argument & 15])
+        elif name == "STORE_FAST_LOAD_FAST":
+            names.append(code.co_varnames[argument >> 4])
+        elif name == "STORE_DEREF":
+            names.append(_slots(code)[argument])
+        elif name in ("STORE_GLOBAL", "STORE_NAME"):
+            names.append(code.co_names[argument])
+        elif name == "STORE_FAST":
+            names.append(
+                code.co_varnames[argument] if argument < len(code.co_varnames) else _slots(code)[argument]
+            )
+        else:
+            break
+        if len(names) >= count:
+            break
+    return tuple(names) if count and len(names) == count else ()
 
 
 def operator_in_progress(frame: types.FrameType | None) -> str:
     """The operator that the frame carries out ("=" for an augmented one on Python 3.10), or ""."""
-    return _read(frame.f_code)[1].get(frame.f_lasti, "") if frame is not None else ""
+    return _at(frame) or ""
 
 
 def in_operator(frame: types.FrameType | None) -> bool:
     """Whether the frame is at a Python operator, not at a call."""
-    return frame is not None and frame.f_lasti in _read(frame.f_code)[1]
+    return _at(frame) is not None
 
 
 def names_stored(frame: types.FrameType | None) -> tuple[str, ...]:
     """The names that the frame stores the result of its current instruction in; empty when it doesn't."""
-    if frame is None:
-        return ()
-    found = _read(frame.f_code)[0].get(frame.f_lasti, ())
-    return tuple(n for n in found if n.isidentifier()) if all(n.isidentifier() for n in found) else ()
+    found = () if frame is None or frame.f_lasti < 0 else _stores(frame.f_code, frame.f_lasti)
+    return found if all(n.isidentifier() for n in found) else ()
 
 
 @by_code
