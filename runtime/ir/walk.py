@@ -69,6 +69,8 @@ def uses(graph: Graph) -> dict[Value, list[tuple[Node | None, int]]]:
 
 def map_regions(node: Node, change: Callable[[Graph], Graph]) -> Node:
     """The node with `change` done to each of its own regions; the node itself when nothing changed."""
+    if not node.regions:
+        return node
     regions = tuple(map(change, node.regions))
     if all(new is old for new, old in zip(regions, node.regions, strict=True)):
         return node

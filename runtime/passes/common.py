@@ -63,7 +63,8 @@ def _key(node: Node, table: Mapping[str, OpDef]) -> object | None:
 
 
 def _type_key(node: Node) -> object:
-    return type(node.outputs[0].type), str(node.outputs[0].type)
+    t = node.outputs[0].type
+    return t if isinstance(t, ArrayType) else (type(t), str(t))
 
 
 def _mergeable(

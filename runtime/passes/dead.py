@@ -25,7 +25,7 @@ def drop_dead(graph: Graph, table: Mapping[str, OpDef]) -> Graph:
     for node in reversed(graph.nodes):
         if node.regions:
             node = _trimmed(node, needed, table)
-        if silent(node, table) and not any(out in needed for out in node.outputs):
+        if needed.isdisjoint(node.outputs) and silent(node, table):
             continue
         kept.append(node)
         needed.update(x for x in node.inputs if isinstance(x, Value))
@@ -106,7 +106,7 @@ def _read_params(
     results = region.results if live is None else [region.results[k] for k in live]
     needed = {x for x in results if isinstance(x, Value)}
     for node in reversed(region.nodes):
-        if not silent(node, table) or any(out in needed for out in node.outputs):
+        if not needed.isdisjoint(node.outputs) or not silent(node, table):
             needed.update(x for x in node.inputs if isinstance(x, Value))
     return {k for k in range(count) if region.params[first + k] in needed}
 

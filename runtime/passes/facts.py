@@ -55,6 +55,7 @@ _QUIET_UFUNCS = frozenset(
         "bitwise_xor invert equal not_equal less less_equal greater greater_equal"
     ).split()
 )
+_COUNTING = ARITHMETIC | SIGNS
 _SHAPES = frozenset({"np.transpose", "np.swapaxes", "np.reshape", "np.ravel", "np.expand_dims", "np.squeeze"})
 ARRAY_FACTS = frozenset({"shape", "ndim", "size", "dtype", "itemsize", "nbytes", "T"})
 _IMMUTABLE = (str, bytes, range, slice, type(None), frozenset, int, float, complex, bool, type, np.dtype)
@@ -118,7 +119,7 @@ def never_warns(node: Node) -> bool:
         return True
     if node.op in _SHAPES or node.op.startswith("py."):
         return True
-    if node.op not in ARITHMETIC | SIGNS:
+    if node.op not in _COUNTING:
         return False
     types = [static_or_weak(x.type) for x in node.inputs]
     if all(isinstance(t, WeakType) for t in types):
@@ -148,7 +149,7 @@ def silent(node: Node, table: Mapping[str, OpDef]) -> bool:
         return array and isinstance(name, Const) and name.value in ARRAY_FACTS
     if node.op == "py.not":
         return _has_truth(node.inputs[0].type)
-    if node.op in COMPARISONS | ARITHMETIC | BITS | SIGNS:
+    if node.op in OPERATORS:
         return _numbers(node)
     return False
 

@@ -30,6 +30,8 @@ def put(operand: Operand, swap: Mapping[Value, Operand]) -> Operand:
 
 def exchanged(node: Node, swap: Mapping[Value, Operand]) -> Node:
     """The node with operands exchanged; the node itself where none is."""
+    if not swap:
+        return node
     inputs = tuple(put(x, swap) for x in node.inputs)
     if all(new is old for new, old in zip(inputs, node.inputs, strict=True)):
         return node
