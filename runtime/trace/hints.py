@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dis
 import functools
-import sys
 import types
 from collections.abc import Iterator
 
@@ -63,7 +62,7 @@ def _steps(code: bytes, at: int) -> Iterator[tuple[str, int]]:
 @by_code
 def _slots(code: types.CodeType) -> tuple[str, ...]:
     """The names of all variables as instructions number them; before Python 3.11, of those in cells."""
-    if sys.version_info < (3, 11):
+    if "CACHE" not in dis.opmap:
         return code.co_cellvars + code.co_freevars
     cells = tuple(name for name in code.co_cellvars if name not in code.co_varnames)
     return code.co_varnames + cells + code.co_freevars
