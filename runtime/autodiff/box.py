@@ -284,18 +284,6 @@ class Box:
             raise lost(self, "it is pickled")
         return np.copy if isinstance(self.bare, np.ndarray) else type(self.bare), (self.bare,)
 
-    def __getitem__(self, key: Any) -> Any:
-        """Of a NumPy scalar, which has `x[()]`, `x[...]` and `x[None]`."""
-        _ = self.bare[key]  # raises as Python does
-        made = apply_flat(GETITEM, (self.read(), key))
-        return Box(made) if isinstance(bare(made), np.ndarray) else wrap(made)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.bare)  # raises as Python does
-
-    def __contains__(self, item: Any) -> bool:
-        return item in self.bare  # likewise
-
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
 

@@ -73,16 +73,7 @@ def read_of_what_is_written(x: Any) -> Any:
     return np.sum(y[np.arange(3)] * BY)
 
 
-def items_of_numbers(x: Any) -> Any:
-    s = x[0] * x[1]
-    whole, one = s[...], s[None]
-    whole[()] *= 2.0
-    one[0] += s[()]
-    return s[()] ** 2 + whole[()] * x[2] + np.sum(one)
-
-
 PROGRAMS = [
-    (items_of_numbers, X),
     (key_written_later, X),
     (numbers_written_before, X),
     (numbers_written_later, X),
@@ -113,17 +104,6 @@ def test_programs(f: Callable[..., Any], x: Any) -> None:
     want = difference(f, x)
     for found in gradients(f, x):
         np.testing.assert_allclose(found, want, rtol=1e-6, atol=1e-8)
-
-
-def test_numbers_have_no_other_items() -> None:
-    for f, message in (
-        (lambda x: x[0][0], "invalid index to scalar variable"),
-        (lambda x: sum(x[0]), "not iterable"),
-        (lambda x: 1.0 in x[0], "not iterable"),
-        (lambda x: float(x[0])[()], "not subscriptable"),
-    ):
-        with pytest.raises((TypeError, IndexError), match=message):
-            _eager(f, 0, False, False, "zero")(X)
 
 
 def test_rows_of_unknown_number() -> None:
