@@ -17,10 +17,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from runtime.dataclass import dataclass
-from runtime.types import Type, join
+from runtime.types import ArrayType, NumberType, ObjectType, StaticType, TupleType, Type, WeakType, join
 
 CLEAN, CHECK, UNKNOWN = 0, 1, 2  # how far the outside world can be trusted to be as it was at the call
 ANY = "<any key>"
+NO_NAME = "<any key but a text>"
 NOTHING: Any = object()  # no entry
 _EPOCHS = itertools.count(1)
 
@@ -62,6 +63,19 @@ class Identity:
 Place = tuple[Identity, str, Any]
 # (a, b, the heap where a place holds a, the one where it holds b): the entry that describes both
 Merge = Callable[[Any, Any, Any, Any], Any]
+
+
+def meets(written: Any, key: Any) -> bool:
+    """Whether a write at `written`, a key or one of several, may be one at this key."""
+    return written is ANY or (not isinstance(key, str) if written is NO_NAME else same_key(key, written))
+
+
+def may_be_text(t: Type) -> bool:
+    """Whether a key may be a text, as the names in a module are."""
+    if isinstance(t, StaticType):
+        return isinstance(t.value, str)
+    known = isinstance(t, ObjectType) and t.cls in (slice, list, tuple)
+    return not (known or isinstance(t, (WeakType, NumberType, ArrayType, TupleType)))
 
 
 def same_key(a: Any, b: Any) -> bool:
@@ -107,6 +121,15 @@ class Heap:
         copy = saved.copy()
         self.__dict__.update(copy.__dict__)
 
+    @contextlib.contextmanager
+    def as_at_the_call(self) -> Iterator[None]:
+        """Read what nobody can have changed since the call began."""
+        before, self.trust = self.trust, CLEAN
+        try:
+            yield
+        finally:
+            self.trust = before
+
     # ---------------------------------------------------------------- reading
     def get(self, who: Identity, kind: str, key: Any) -> Any:
         """The entry, or `NOTHING`: None is a value like others."""
@@ -117,7 +140,8 @@ class Heap:
         if not self.stale:
             return False
         classes = (who.cls, None) if who.cls is not None else {cls for cls, _, _ in self.stale}
-        return any((cls, kind, k) in self.stale for cls in classes for k in (key, ANY))
+        keys = (key, ANY) if isinstance(key, str) else (key, ANY, NO_NAME)
+        return any((cls, kind, k) in self.stale for cls in classes for k in keys)
 
     def stale_keys(self, who: Identity, kind: str) -> set[Any]:
         """The keys at which an object from outside that may be this one was written since the call."""
@@ -140,12 +164,12 @@ class Heap:
             log.events.append((what, how))
 
     def written(self, who: Identity, kind: str, key: Any) -> None:
-        """A write at `key` (ANY: some key): forget it in every object that may be the same one."""
+        """A write at `key` (ANY, NO_NAME: some key): forget it in every object that may be the same one."""
         if who.fresh and who not in self.escaped:  # the common case: no other handle stands for it
             for place in [p for p in self.entries if p[0] is who and p[1] == kind]:
-                if key is ANY or same_key(place[2], key):
+                if meets(key, place[2]):
                     del self.entries[place]
-            if key is ANY:
+            if key in (ANY, NO_NAME):
                 self.sizes.pop(who, None)
                 self.complete.discard(who)
         else:
@@ -158,7 +182,7 @@ class Heap:
             self._other_name(Identity(Namespace), "item", key)
         elif kind == "item" and who.cls is Namespace:
             self._other_name(Identity(types.ModuleType), "attr", key)
-        if not who.fresh and isinstance(key, str) and key is not ANY:  # an object, and its dict
+        if not who.fresh and isinstance(key, str) and key not in (ANY, NO_NAME):  # an object, and its dict
             if kind == "attr" and who.cls not in (dict, types.ModuleType):
                 self._other_name(Identity(dict), "item", key)
             elif kind == "item" and who.cls in (dict, None):
@@ -166,13 +190,13 @@ class Heap:
 
     def _written_anywhere(self, who: Identity, kind: str, key: Any) -> None:
         """Forget the place in all objects that may be this one."""
-        for place in [p for p in self.entries if p[1] == kind and (key is ANY or same_key(p[2], key))]:
+        for place in [p for p in self.entries if p[1] == kind and meets(key, p[2])]:
             if place[0] is who or self.may_alias(place[0], who):
                 del self.entries[place]
         touched = {
             o
             for o in (*self.sizes, *self.complete)
-            if self.may_alias(o, who) and (key is ANY or o is not who)
+            if self.may_alias(o, who) and (key in (ANY, NO_NAME) or o is not who)
         }
         self.sizes = {o: n for o, n in self.sizes.items() if o not in touched}
         self.complete -= touched

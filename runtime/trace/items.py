@@ -19,7 +19,7 @@ from runtime.trace import growing, outside, variables
 from runtime.trace.attributes import special_method
 from runtime.trace.core import Trace, is_static
 from runtime.trace.doubts import doubt, doubt_inside, is_callback
-from runtime.trace.heap import ANY, CLEAN, NOTHING, Loaded, Namespace
+from runtime.trace.heap import ANY, CLEAN, NO_NAME, NOTHING, Loaded, Namespace, may_be_text
 from runtime.trace.pending import taken
 from runtime.trace.sizes import guarded_keys, known_size, readable
 from runtime.trace.values import Object, Star, Tensor, Traced, describe, known_class
@@ -68,6 +68,19 @@ def know_list(trace: Trace, handle: Traced, items: Sequence[Any]) -> None:
     trace.heap.sizes[who] = len(items)
     for i, item in enumerate(items):
         trace.heap.put(who, "item", i, item)
+
+
+def repeated(trace: Trace, x: Any, count: Any) -> Any:
+    """`x * count`, a list whose items are known and are more than numbers."""
+    if isinstance(count, Traced) and known_class(count) is list:
+        x, count = count, x
+    if type(count) is not int or not isinstance(x, Object) or known_class(x) is not list:
+        return None
+    found = known_items(trace, x)
+    if found is None or count * len(found) > 4 * trace.unroll_limit:
+        return None
+    held = any(isinstance(i, Object) or isinstance(trace.type_of(i), ArrayType) for i in found)
+    return new_list(trace, found * max(count, 0)) if held else None
 
 
 def merged(trace: Trace, parts: Sequence[Any]) -> Any:
@@ -312,7 +325,7 @@ def set_item(trace: Trace, x: Traced, key: Any, value: Any) -> None:
         return
     who = x._facts.identity
     if cls is not list and cls is not dict:
-        trace.heap.written(who, "item", ANY)
+        trace.heap.written(who, "item", ANY if may_be_text(trace.type_of(key)) else NO_NAME)
         doubt(trace, x)
         doubt_inside(trace, key)
         return

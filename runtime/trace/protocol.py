@@ -17,7 +17,7 @@ from runtime.ir.graph import Const
 from runtime.trace import attributes, calls, dicts, growing, hints, items, outside, sizes
 from runtime.trace.core import Trace, is_static, is_unique
 from runtime.trace.doubts import doubt, doubt_inside
-from runtime.trace.heap import ANY
+from runtime.trace.heap import ANY, NO_NAME
 from runtime.trace.record import Path
 from runtime.trace.values import PYTHON_OPERATORS, Object, Tensor, Traced, defines, known_class
 from runtime.trace.variables import value_of, write
@@ -123,6 +123,8 @@ class Protocol:
         operands = tuple(value_of(self.trace, x) for x in operands)
         if op == "or_" and (made := dicts.united(self.trace, operands)) is not None:
             return made
+        if op == "mul" and (repeated := items.repeated(self.trace, *operands)) is not None:
+            return repeated
         result = self.trace.record(op, operands)
         (doubt_inside if op in _COMPARISONS else doubt)(self.trace, *operands)
         return result
@@ -168,7 +170,7 @@ class Protocol:
         doubt(trace, x, other)
         if isinstance(x, Tensor):
             return x if not number and isinstance(value.type, ArrayType) else trace.wrap(value)
-        trace.heap.written(x._facts.identity, "item", ANY)
+        trace.heap.written(x._facts.identity, "item", ANY if op == "ior" else NO_NAME)
         growing.extended(trace, x, None if op != "iadd" else items.known_items(trace, other))
         if known_class(x) is not list:
             doubt_inside(trace, x, other)

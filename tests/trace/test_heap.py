@@ -101,3 +101,64 @@ def test_an_object_beside_its_own_dict(key: str) -> None:
         a, b = Box(), Box()
         assert converted(a, vars(a), key) == by_both_names(b, vars(b), key)
         assert vars(a) == vars(b)
+
+
+TABLE = np.ones(3)
+
+
+class Watching(dict[Any, Any]):
+    def __setitem__(self, key: Any, value: Any) -> None:
+        global TABLE
+        TABLE = np.full(3, float(key))
+        dict.__setitem__(self, key, value)
+
+
+@pytest.mark.parametrize("key", [2, (0, 1), "TABLE"])
+@pytest.mark.parametrize("of", [dict, Watching])
+def test_an_item_of_an_unknown_object_and_a_global(of: Any, key: Any) -> None:
+    def run(held: Any, key: Any) -> Any:
+        before = TABLE.sum()
+        held[0][key] = 5.0
+        return before, TABLE.sum(), held[0][key]
+
+    global TABLE
+    if of is Watching:
+        key = 7
+    converted, seen = ag.function(run), []
+    for function in (run, converted):
+        TABLE = np.ones(3)
+        seen.append([function([of()], key) for _ in range(4)])
+    assert seen[0] == seen[1]
+
+
+def test_lists_that_repeat_what_they_hold() -> None:
+    def run(x: Any, k: int) -> Any:
+        arrays = [x + 1] * k
+        arrays[0][0] = 9.0
+        lists: Any = 2 * [[]]
+        lists[0].append(k)
+        first = arrays[0] is arrays[-1]
+        arrays[-1] = x
+        return arrays, lists, first, len(arrays), [[x]] * 0, [[x]] * -1, [[x]] * True
+
+    converted = ag.function(run)
+    for k in (1, 2, 3, 2, 100):
+        assert repr(converted(np.zeros(2), k)) == repr(run(np.zeros(2), k))
+
+
+def test_means_of_groups_are_native() -> None:
+    def run(x: Any, count: int, n: int) -> Any:
+        covers, kept = np.stack([np.eye(2)] * count), []
+        for _ in range(n):
+            for k in range(count):
+                d = x - covers[k, 0]
+                covers[k] = np.linalg.inv(covers[k] + np.eye(2)) + 0.001 * (d.T @ d)
+            kept.append(covers.sum())
+        return covers, kept
+
+    x = np.arange(12.0).reshape(6, 2) / 10
+    with ag.settings.override(executor="native", compile="now"):
+        converted = ag.function(run)
+        np.testing.assert_allclose(converted(x, 3, 20)[0], run(x, 3, 20)[0], rtol=1e-12)
+        assert converted.traces[-1].concrete.executor == "native"
+        assert not converted.traces[-1].concrete.not_native
