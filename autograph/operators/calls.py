@@ -308,8 +308,8 @@ class SourceHooks(Hooks):
         if form.boxed_free.intersection(names) or not all(map(_has_value, cells)):
             return None
 
-        def inside(path: Path, value: Any, text: str) -> Any:
-            return outside.read_inside(trace, found, Path(path.root, path.steps, text), value)
+        def inside(path: Path, text: str) -> Any:
+            return outside.read_inside(trace, found, Path(path.root, path.steps, text))
 
         here, defaults, kwdefaults = found._facts.path, function.__defaults__, function.__kwdefaults__
         what = f"{function.__name__}'s default "
@@ -319,13 +319,12 @@ class SourceHooks(Hooks):
                 place = place / ("len", None)
             trace.guard(place, StaticType(None if value is None else len(value)), f"{what}{name}")
         captured = {
-            name: types.CellType(inside(here.captured(i), cell.cell_contents, f"captured {name!r}"))
-            for i, (name, cell) in enumerate(zip(names, cells, strict=True))
+            name: types.CellType(inside(here.captured(i), f"captured {name!r}"))
+            for i, name in enumerate(names)
         }
-        given = tuple(inside(here.default(i), x, f"{what}{i}") for i, x in enumerate(defaults or ()))
+        given = tuple(inside(here.default(i), f"{what}{i}") for i in range(len(defaults or ())))
         named = {
-            k: inside(here / ("attr", "__kwdefaults__") / ("item", k), x, f"{what}{k}")
-            for k, x in (kwdefaults or {}).items()
+            k: inside(here / ("attr", "__kwdefaults__") / ("item", k), f"{what}{k}") for k in kwdefaults or {}
         }
         return form.bind(space, captured, None if defaults is None else given, named or None)
 

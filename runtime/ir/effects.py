@@ -6,9 +6,11 @@ effect is that of a call, whatever the row says.
 
 from __future__ import annotations
 
+import functools
+import types
 from collections.abc import Mapping
 
-from runtime.ir.graph import Node
+from runtime.ir.graph import Const, Node
 from runtime.ir.opdef import EFFECT, PURE, WRITE, OpDef
 from runtime.types import OBJECT, ArrayType, NumberType, ObjectType, StaticType, TupleType, Type, WeakType
 
@@ -27,6 +29,14 @@ _HOLDERS = frozenset(
         "py.unpack",
     }
 )
+# What is always there, and read without running any code.
+_FIELDS: dict[type | None, frozenset[str]] = {
+    types.FunctionType: frozenset(
+        ("__closure__", "__defaults__", "__kwdefaults__", "__code__", "__globals__")
+    ),
+    types.MethodType: frozenset(("__self__", "__func__")),
+    functools.partial: frozenset(("func", "args", "keywords")),
+}
 _CONSTANT = (tuple, str, bytes, range, slice, type(None), frozenset)
 _TAME = (list, dict, tuple, set, str, bytes, range, slice, type(None), frozenset)
 
@@ -61,13 +71,21 @@ def effect_of(node: Node, table: Mapping[str, OpDef]) -> str:
             return EFFECT
         return max(inner, key=_RANK.__getitem__, default=PURE) if node.op == "cond" else EFFECT
     row = table[node.op]
-    if node.op == "py.getattr" and isinstance(node.inputs[0].type, (ArrayType, WeakType, NumberType)):
+    if node.op == "py.getattr" and _only_reads(node):
         return PURE
     if row.effect != PURE or node.op in _HOLDERS:
         return row.effect
     if "out" in node.keywords:
         return WRITE
     return PURE if all(tame(x.type) for x in node.inputs) else EFFECT
+
+
+def _only_reads(node: Node) -> bool:
+    """Whether reading an attribute does nothing else."""
+    t, name = node.inputs[0].type, node.inputs[1]
+    if isinstance(t, ObjectType):
+        return isinstance(name, Const) and name.value in _FIELDS.get(t.cls, ())
+    return isinstance(t, (ArrayType, WeakType, NumberType))
 
 
 def removable(node: Node, table: Mapping[str, OpDef]) -> bool:
@@ -80,6 +98,8 @@ def removable(node: Node, table: Mapping[str, OpDef]) -> bool:
         )
     if node.op == "getitem" and isinstance(node.inputs[0].type, TupleType):
         return True  # such reads are made by tracing itself, with an index that is in range
+    if node.op == "py.getattr" and isinstance(node.inputs[0].type, ObjectType) and _only_reads(node):
+        return True
     vouched = node.op.startswith("py.") or all(
         v.type != OBJECT for v in node.outputs
     )  # by the op's type rule

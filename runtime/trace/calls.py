@@ -423,10 +423,10 @@ def call_instance(trace: Trace, f: Object, args: tuple[Any, ...], kwargs: dict[s
         return call(trace, method, (f, *args), kwargs)
     if cls is types.FunctionType and example is not None and f._facts.path is not None:
         return call_function(trace, f, example, args, kwargs, found=f)
-    if isinstance(example, types.MethodType):
-        function = outside.read(trace, f, "attr", "__func__", example.__func__)
-        self_ = outside.read(trace, f, "attr", "__self__", example.__self__)
-        return call(trace, function, (self_, *args), kwargs)
+    if isinstance(example, types.MethodType) and f._facts.path is not None:
+        function = outside.read_inside(trace, f, f._facts.path / ("attr", "__func__"))
+        owner = outside.read_inside(trace, f, f._facts.path / ("attr", "__self__"))
+        return call(trace, function, (owner, *args), kwargs)
     return run_time_call(trace, f, args, kwargs)
 
 
@@ -437,10 +437,9 @@ def _call_partial(trace: Trace, f: Object, path: Path, args: tuple[Any, ...], kw
     held, named = f._facts.example, path / ("attr", "keywords")
     for place, what in ((path / ("attr", "args"), held.args), (named, held.keywords)):
         trace.guard(place / ("len", None), StaticType(len(what)), f"{place.text}'s length")
-    function = outside.read_inside(trace, f, path / ("attr", "func"), held.func)
-    first = path / ("attr", "args")
-    more = [outside.read_inside(trace, f, first / ("item", i), x) for i, x in enumerate(held.args)]
-    names = outside.read(trace, f, "attr", "keywords", held.keywords)
+    function, first = outside.read_inside(trace, f, path / ("attr", "func")), path / ("attr", "args")
+    more = [outside.read_inside(trace, f, first / ("item", i)) for i in range(len(held.args))]
+    names = outside.read_inside(trace, f, named)
     keywords = {name: trace.protocol.get_item(names, name) for name in held.keywords}
     return call(trace, function, (*more, *args), {**keywords, **kwargs})
 

@@ -182,6 +182,7 @@ class Trace:
         self.calls: list[tuple[Any, int]] = []  # the calls being traced into, with the region depth of each
         self.inlined = self.regions = 0
         self.callees: dict[Any, Any] = {}  # what calls of functions recorded, for the next call of the kind
+        self.inside: dict[Any, Any] = {}  # what passed functions have captured, and the values that read it
         self.members: dict[int, tuple[enum.Enum, dict[str, Any]]] = {}  # of enumerations, and what they held
         self.ordinary: set[tuple[Any, ...]] = set()  # classes and their special methods that are guarded
         self.origins: dict[

@@ -17,7 +17,7 @@ import numpy as np
 from runtime.errors import Untraceable
 from runtime.ir.graph import Const, Value
 from runtime.trace.core import Trace, is_static
-from runtime.trace.heap import CLEAN, UNKNOWN, Namespace
+from runtime.trace.heap import CLEAN, UNKNOWN, Identity, Namespace
 from runtime.trace.record import Path, Placeholder
 from runtime.trace.trust import trusted
 from runtime.trace.values import Traced
@@ -39,12 +39,8 @@ from runtime.types import (
     type_of,
 )
 
-_KINDS: dict[Any, Type] = {
-    "__closure__": ObjectType(tuple),
-    "__defaults__": ObjectType(tuple),
-    "args": ObjectType(tuple),  # of a partial
-    "__kwdefaults__": ObjectType(dict),
-}
+# What functions, methods and partials are made of, and always will be.
+_FIXED = frozenset({("attr", "__self__"), ("attr", "__func__"), ("attr", "func"), ("attr", "keywords")})
 
 
 def read(trace: Trace, holder: Traced, kind: str, key: Any, value: Any) -> Any:
@@ -84,34 +80,56 @@ def _found(trace: Trace, value: Any, path: Path, load: Any) -> Any:
     )
 
 
-def read_inside(trace: Trace, function: Traced, path: Path, value: Any) -> Any:
-    """The trace value of what a function has captured, or has for a default, that is no constant.
+def read_inside(trace: Trace, function: Traced, path: Path) -> Any:
+    """The trace value of what a function that is no constant has captured, or has for a default; what a
+    partial or a bound method is made of.
 
-    path: where it is, beginning as the function's own path does; value: what is there now.  As long as it
-    can't have changed it is read at the begin of the call: native code takes it from there."""
+    path: where it is, beginning as the function's own path does.  As long as it can't have changed it is read
+    at the begin of the call, once: native code takes it from there."""
     facts = function._facts
     assert facts.path is not None
     steps = path.steps[len(facts.path.steps) :]
-
-    def read_it(claim: Type) -> Value:
-        held: Any = trace.receiver(function)
-        for number, (kind, key) in enumerate(steps, 1):
-            op = "py.getattr" if kind == "attr" else "getitem"
-            held = trace.emit(
-                op, [held, key], type=claim if number == len(steps) else _KINDS.get(key, OBJECT)
-            )
-        assert isinstance(held, Value)
-        return held
+    fixed = steps[-1] in _FIXED or steps[0] == ("attr", "args")
+    kind, key = steps[-1]
+    value = Path((facts.example,), steps).read(())
+    holder = Identity(types.CellType if key == "cell_contents" else None)
+    changeable = not fixed and (trace.heap.trust != CLEAN or trace.heap.is_stale(holder, kind, key))
+    if changeable or trace.asking and type(value) is bool:
+        stale = trace.heap.trust == CLEAN
+        return _found(
+            trace, value, path, lambda claim: _inner(trace, function, steps, OBJECT if stale else claim)
+        )
+    known = trace.inside.get((facts, steps))
+    if known is not None and all(map(trace.builder.visible, known[1])):
+        return known[0]
+    read: list[Value] = []
 
     def load(claim: Type) -> Value:
-        if trace.heap.trust != CLEAN or trace.asking and type(value) is bool:
-            return read_it(claim)
         with trace.at_the_root(facts.operand):
-            return read_it(claim)
+            read.append(_inner(trace, function, steps, claim))
+        return read[-1]
 
-    if trace.asking and type(value) is bool:
-        return trace.wrap(load(OBJECT))
-    return _found(trace, value, path, load)
+    with trace.heap.as_at_the_call():
+        found = _found(trace, value, path, load)
+    trace.inside[facts, steps] = found, tuple(read)
+    return found
+
+
+def _inner(trace: Trace, function: Traced, steps: tuple[tuple[str, Any], ...], claim: Type) -> Value:
+    """What the steps from a function, which has been looked at, lead to at run time."""
+    held: Any = trace.receiver(function)
+    now = function._facts.example
+    for number, (kind, key) in enumerate(steps, 1):
+        now = getattr(now, key) if kind == "attr" else now[key]
+        if number == len(steps):
+            t = claim
+        elif type(now) is tuple:  # of so many items, for as long as the guards hold
+            t = TupleType(tuple(ObjectType(type(x) if key == "__closure__" else None) for x in now))
+        else:
+            t = ObjectType(type(now))
+        held = trace.emit("py.getattr" if kind == "attr" else "getitem", [held, key], type=t)
+    assert isinstance(held, Value)
+    return held
 
 
 def guard_draws(trace: Trace, names: Iterable[str]) -> None:

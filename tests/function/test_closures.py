@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -372,3 +373,37 @@ def test_native_code_serves_functions_of_one_code(make):
         with ag.no_new_traces():
             f(make(9.5), X, 50)
         assert f.traces[-1].concrete.executor == "native" and count <= 3
+
+
+class Counted(Scale):
+    calls = 0
+
+    def mul(self, v: Any) -> Any:
+        self.calls += 1
+        return v * self.a
+
+
+@pytest.mark.parametrize("executor", ["auto", "native"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: functools.partial(lambda a, v, b: math.exp(-a * v) * b, -0.5, b=2.0),
+        lambda: Scale(0.5).mul,
+        lambda: Counted(0.5).mul,
+    ],
+    ids=["partial", "method", "counted"],
+)
+def test_loops_of_numbers_that_call_them_are_native(make, executor):
+    def run(f: Any, x: float, n: int) -> float:
+        for _ in range(n):
+            x = x - 0.01 * f(x)
+        return x
+
+    with ag.settings.override(executor=executor, compile="now"):
+        converted = ag.function(run)
+        for _ in range(6):
+            mine, other = make(), make()
+            assert converted(mine, 1.0, 500) == run(other, 1.0, 500)
+            if isinstance(mine, types.MethodType):
+                assert vars(mine.__self__) == vars(other.__self__)
+        assert converted.traces[-1].concrete.executor == "native"

@@ -35,7 +35,7 @@ from runtime.passes.pipeline import optimise
 from runtime.passes.rewrite import users
 from runtime.retyping import retyped
 from runtime.trace.record import BUILTINS, Guard
-from runtime.types import WEAK_OF, ArrayType, ObjectType, StaticType, Type
+from runtime.types import WEAK_FLOAT, WEAK_OF, ArrayType, ObjectType, StaticType, Type
 
 KINDS = 6  # of inputs that get code of their own
 MANY = 1 << 40  # items, for a list that is not seen yet
@@ -213,9 +213,11 @@ def _holders(graph: Graph) -> dict[int, Holder]:
 
 
 def numeric(graph: Graph) -> bool:
-    """Whether a part does with values of which nothing is known what is hardly ever done but with numbers."""
+    """Whether a part computes with floats, or does with values of which nothing is known what is hardly ever
+    done but with numbers."""
     return any(
-        node.op in _ARITHMETIC and any(open_type(x.type) for x in node.inputs) for node in _reached(graph)
+        node.op in _ARITHMETIC and any(open_type(x.type) or x.type == WEAK_FLOAT for x in node.inputs)
+        for node in _reached(graph)
     )
 
 
