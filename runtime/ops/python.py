@@ -80,6 +80,13 @@ ROWS: tuple[OpDef, ...] = (
         effect=EFFECT,
     ),
     OpDef(name="py.setattr", doc="Write an attribute.", rule=None, run=setattr, effect=EFFECT),
+    OpDef(
+        name="py.setown",
+        doc="Write an attribute as objects do that have no say in it, whatever the class says.",
+        rule=None,
+        run=object.__setattr__,
+        effect=EFFECT,
+    ),
     OpDef(name="py.delattr", doc="Delete an attribute.", rule=None, run=delattr, effect=EFFECT),
     OpDef(
         name="py.delitem",

@@ -29,6 +29,7 @@ _WORDS = {
     "py.not": "not",
     "py.set": "a set that is made here",
     "py.setattr": "an assignment to an attribute",
+    "py.setown": "an assignment to an attribute",
     "py.slice": "a slice object",
     "py.truth": "the truth of a value",
     "py.tuple": "a tuple that is made here",

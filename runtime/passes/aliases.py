@@ -24,7 +24,7 @@ from runtime.passes.facts import makes_new, mutable
 from runtime.types import ArrayType, Type, static_or_weak
 
 OUTSIDE = Value(Const(None).type, "outside")
-_RESHAPING = frozenset({"nd.resize", "nd.setflags", "py.setattr", "py.delattr"})
+_RESHAPING = frozenset({"nd.resize", "nd.setflags", "py.setattr", "py.setown", "py.delattr"})
 _HARMLESS = frozenset(
     {"py.tuple", "py.list", "py.slice", "py.is", "py.bound", "py.expect", "py.check", "getitem", "py.getattr"}
 )

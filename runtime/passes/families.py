@@ -14,7 +14,7 @@ from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.opdef import EFFECT, OpDef
 from runtime.ir.walk import walk_graphs
 from runtime.passes.rewrite import users
-from runtime.passes.unread import kept, makes
+from runtime.passes.unread import ATTRIBUTE_WRITES, kept, makes, plain
 from runtime.types import OBJECT, ArrayType, ObjectType, Type, WeakType, join, static_or_weak
 
 DEPTH = 3  # of objects in objects
@@ -66,12 +66,7 @@ Known = dict[Value, Made]
 
 def is_object(t: Type) -> bool:
     """Whether values of a type are objects of one class of the user's."""
-    return isinstance(t, ObjectType) and t.cls is not None and _plain(t.cls)
-
-
-def _plain(cls: type) -> bool:
-    heap_type = bool(cls.__flags__ & (1 << 9))
-    return heap_type and getattr(cls, "__dictoffset__", 0) != 0 and not hasattr(cls, "__del__")
+    return isinstance(t, ObjectType) and t.cls is not None and plain(t.cls)
 
 
 def class_of(t: Type) -> type | None:
@@ -129,7 +124,7 @@ class Families:
                 for node in graph.nodes:
                     if is_maker(node) and node.outputs[0].type == ObjectType(cls):
                         writes = [
-                            n for n, k in users(graph, node.outputs[0]) if n.op == "py.setattr" and k == 0
+                            n for n, k in users(graph, node.outputs[0]) if n.op in ATTRIBUTE_WRITES and k == 0
                         ]
                         names = [n.inputs[1].value for n in writes if isinstance(n.inputs[1], Const)]
                         every.add(tuple(dict.fromkeys(map(str, names))))
@@ -158,7 +153,7 @@ class Families:
                     to, t = (*path, name.value), user.outputs[0].type
                     found[to] = join(found[to], t) if to in found else t
                     left.append((where, user.outputs[0], to))
-                sure &= user.op != "py.setattr" or k != 2
+                sure &= user.op not in ATTRIBUTE_WRITES or k != 2
                 left += [(g, x, path) for g, x in goes_to(where, user, k)]
             home = self.homes.get(where)
             if home is not None and not where.diverges and not (home[1].op == "while" and home[2] == 0):
@@ -184,7 +179,7 @@ class Families:
 
     def _harmless(self, node: Node, cls: type, lists: set[Value], makers: set[Value]) -> bool:
         first = node.inputs[0] if node.inputs else None
-        if node.op == "py.setattr":
+        if node.op in ATTRIBUTE_WRITES:
             t = first.type if first is not None else OBJECT
             other = isinstance(t, ObjectType) and t.cls not in (None, cls)
             return first in makers or (other and kept(node))

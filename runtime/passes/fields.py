@@ -15,7 +15,7 @@ from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.opdef import OpDef
 from runtime.ir.walk import map_graphs
 from runtime.passes.rewrite import accepts, exchanged, put, users, with_nodes
-from runtime.passes.unread import kept, makes
+from runtime.passes.unread import ATTRIBUTE_WRITES, kept, makes, ordinary
 from runtime.types import OBJECT, ObjectType, Type, join, static_or_weak
 
 _WRITES = {"py.getattr": "py.setattr", "getitem": "setitem"}
@@ -75,7 +75,7 @@ class _Private:
             names = [x.value for x in maker.inputs[::2] if isinstance(x, Const)]
             self.first = dict(zip(names, maker.inputs[1::2], strict=True))
         length = len(self.first) if maker.op == "py.list" else None
-        self.values = Values(_MAKERS[maker.op], table, length)
+        self.values = Values(_MAKERS[maker.op], table, length, own=True)
 
     def whole(self, graph: Graph) -> Graph:
         """The graph that makes the object, with values in place of its fields up to where it is needed."""
@@ -103,22 +103,36 @@ class _Private:
 
     def stores(self, held: Fields) -> Iterator[Node]:
         """The nodes that put the values where the object keeps them: in the order in which they came."""
+        cls = getattr(self.made.type, "cls", None)
+        simple = self.maker.op != "py.call" or (cls is not None and ordinary(cls))
         for key, x in held.items():
             if self.first.get(key) is not x:
-                yield Node(self.values.write_op, (self.made, Const(key), x), span=self.maker.span)
+                yield Node(
+                    self.values.write_op if simple else "py.setown",
+                    (self.made, Const(key), x),
+                    span=self.maker.span,
+                )
 
 
 class Values:
     """The fields of one object as values, in graphs that do nothing else with it.
 
     read_op: what reads a field.  length: of a list.  plain: no attribute is a descriptor of the class.
+    own: the graph made the object.
     """
 
     def __init__(
-        self, read_op: str, table: Mapping[str, OpDef], length: int | None = None, plain: bool = False
+        self,
+        read_op: str,
+        table: Mapping[str, OpDef],
+        length: int | None = None,
+        plain: bool = False,
+        own: bool = False,
     ) -> None:
-        self.read_op, self.table, self.length, self.plain = read_op, table, length, plain
+        self.read_op, self.table, self.length = read_op, table, length
+        self.plain, self.own = plain, own
         self.write_op = _WRITES[read_op]
+        self.write_ops = (self.write_op, "py.setown") if read_op == "py.getattr" else (self.write_op,)
 
     def body(
         self, graph: Graph, known: Value, held: Fields
@@ -150,7 +164,7 @@ class Values:
                 raise NeededItself
             swap[node.outputs[0]] = x
             return [], held
-        if at == [0] and node.op == self.write_op:
+        if at == [0] and node.op in self.write_ops:
             return [], held | {self.key(node): node.inputs[2]}
         inside = inner_names(node, at[0]) if len(at) == 1 else []
         if not inside:
@@ -163,7 +177,9 @@ class Values:
         if not isinstance(x, Const) or type(x.value) not in (str, int) or node.keywords:
             raise NeededItself
         name: Key = x.value
-        if node.op == "py.setattr" and not (self.plain or kept(node)):
+        if node.op in ATTRIBUTE_WRITES and not (self.plain or kept(node)):
+            raise NeededItself
+        if node.op == "py.setown" and not self.own:
             raise NeededItself
         if self.length is not None:
             if type(name) is not int or not -self.length <= name < self.length:
@@ -291,7 +307,7 @@ class Values:
                     more = self.touched(below, held)
                     read.update(dict.fromkeys(more[0]))
                     written.update(dict.fromkeys(more[1]))
-                elif k == 0 and inner.op in (self.read_op, self.write_op):
+                elif k == 0 and inner.op in (self.read_op, *self.write_ops):
                     name = self.key(inner)
                     read[name] = None
                     if inner.op != self.read_op:

@@ -32,6 +32,8 @@ _TAME: tuple[Any, ...] = (
     type({}.values()),
 )
 _METHODS = frozenset({"append", "items", "keys", "values"})  # they raise nothing and run no code
+ATTRIBUTE_WRITES = ("py.setattr", "py.setown")
+_OF_USERS = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 _REGIONS = frozenset({"cond", "while", "for"})
 
 
@@ -100,7 +102,7 @@ def makes(node: Node) -> bool:
     target: Any = node.inputs[0].value
     if target is object.__new__:
         cls = node.inputs[1]
-        return isinstance(cls, Const) and isinstance(cls.value, type) and ordinary(cls.value)
+        return isinstance(cls, Const) and isinstance(cls.value, type) and plain(cls.value)
     return any(target is cls for cls in _ITERATORS) and _goes_through(target, node.inputs[1:])
 
 
@@ -150,8 +152,16 @@ def _asks(node: Node, homes: Mapping[Value, Graph]) -> bool:
 def ordinary(cls: type) -> bool:
     """Whether writing an attribute of an instance that is no descriptor only keeps the value."""
     own: Any = cls.__setattr__
-    plain = own is object.__setattr__ and not hasattr(cls, "__del__")
-    return plain and getattr(cls, "__dictoffset__", 0) != 0
+    return own is object.__setattr__ and plain(cls)
+
+
+def plain(cls: type) -> bool:
+    """Whether instances of a class of the user's keep what they hold, and nothing happens when they die."""
+    return (
+        bool(cls.__flags__ & _OF_USERS)
+        and getattr(cls, "__dictoffset__", 0) != 0
+        and not hasattr(cls, "__del__")
+    )
 
 
 def _inside(node: Node, k: int) -> list[tuple[Graph, Value]]:
@@ -179,7 +189,7 @@ def _fills(node: Node, k: int, homes: Mapping[Value, Graph]) -> bool:
         return first in homes and filled and isinstance(node.inputs[1], Const) and k != 1
     if node.op == "py.delitem":
         return first in homes and bool(node.attr("held"))
-    if node.op == "py.setattr":
+    if node.op in ATTRIBUTE_WRITES:
         return first in homes and kept(node)
     return False
 
@@ -190,7 +200,8 @@ def kept(node: Node) -> bool:
     if not isinstance(t, ObjectType) or t.cls is None or not isinstance(name, Const):
         return False
     found = inspect.getattr_static(t.cls, name.value, None)
-    return ordinary(t.cls) and not hasattr(type(found), "__set__") and name.value != "__class__"
+    simple = ordinary(t.cls) or (node.op == "py.setown" and plain(t.cls))
+    return simple and not hasattr(type(found), "__set__") and name.value != "__class__"
 
 
 def _without(graph: Graph, gone: Mapping[Value, Graph]) -> Graph:
@@ -202,6 +213,6 @@ def _without(graph: Graph, gone: Mapping[Value, Graph]) -> Graph:
 def _goes(node: Node, gone: Mapping[Value, Graph]) -> bool:
     if node.regions:
         return False
-    if node.op in ("setitem", "py.setattr", "py.delitem"):
+    if node.op in ("setitem", "py.delitem", *ATTRIBUTE_WRITES):
         return node.inputs[0] in gone
     return bool(node.outputs) and node.outputs[0] in gone

@@ -25,7 +25,7 @@ from runtime.passes.families import (
     is_object,
 )
 from runtime.passes.rewrite import accepts, exchanged, put
-from runtime.passes.unread import kept
+from runtime.passes.unread import ATTRIBUTE_WRITES, kept, ordinary
 from runtime.types import ObjectType, static_or_weak
 
 Within = Mapping[str, Callable[[Any, Node], Any]]  # what does nodes with regions, by op
@@ -76,7 +76,7 @@ class Region:
             if x is NO or static_or_weak(x.type) != node.outputs[0].type:
                 raise self.work.refuse(which)
             self.swap[node.outputs[0]] = x
-        elif which is not None and node.op == "py.setattr":
+        elif which is not None and node.op in ATTRIBUTE_WRITES:
             self.write(which, self.name(node, which), put(node.inputs[2], self.swap), node)
         elif node.op in self.within:
             self.within[node.op](self, node).done()
@@ -177,7 +177,8 @@ def making(which: Made, fields: Mapping[str, Operand], name: str) -> tuple[list[
     """The nodes that make an object."""
     out = Value(ObjectType(which.cls), name)
     nodes = [Node("py.call", (Const(object.__new__), Const(which.cls)), (out,))]
-    nodes += [Node("py.setattr", (out, Const(field), x)) for field, x in fields.items()]
+    op = "py.setattr" if ordinary(which.cls) else "py.setown"
+    nodes += [Node(op, (out, Const(field), x)) for field, x in fields.items()]
     return nodes, out
 
 

@@ -25,7 +25,7 @@ from runtime.ir.opdef import OpDef
 from runtime.ops.draws import made_stream, result_type
 from runtime.ops.rules import takes_tuples_for_lists
 from runtime.ops.table import out_named
-from runtime.trace import callees, dicts, growing, items, outside
+from runtime.trace import callees, dicts, growing, items, outside, records
 from runtime.trace.attributes import Method, guard_special, set_attr, special_method
 from runtime.trace.builtins import BUILTINS
 from runtime.trace.core import Diverged, Trace, is_static
@@ -104,6 +104,9 @@ def call(trace: Trace, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 
 def call_known(trace: Trace, handle: Any, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A call of a callable that is known while tracing; `handle` is its trace value."""
+    done = records.called(trace, target, args, kwargs)
+    if done is not NotImplemented:
+        return done
     if isinstance(target, types.MethodType) and _is_trace_value(target.__self__):
         return call(trace, target.__func__, (target.__self__, *args), kwargs)
     if _is_ours(target):
@@ -462,7 +465,7 @@ def instantiate(trace: Trace, handle: Any, cls: type, args: tuple[Any, ...], kwa
     ordinary = (
         type(cls) is type
         and _inherits(cls, "__new__")
-        and _inherits(cls, "__setattr__")
+        and (_inherits(cls, "__setattr__") or records.frozen(cls, init))
         and cls.__flags__ & (1 << 9)
         and not issubclass(cls, BaseException)
         and not trusted(cls)
@@ -523,28 +526,13 @@ def _initialise(
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
 ) -> None:
-    fields = getattr(cls, "__dataclass_fields__", None)
-    params = getattr(cls, "__dataclass_params__", None)
-    if fields is None or init.__code__.co_filename != "<string>":
-        bound = trace.inline(init)
-        if bound is None:
-            raise TypeError(f"{cls.__qualname__}.__init__ can't be traced into")
-        bound(made, *args, **dict(kwargs))
+    if records.generated(cls, init):
+        records.initialise(trace, cls, init, made, args, kwargs)
         return
-    if params is None or params.frozen or any(f._field_type.name != "_FIELD" for f in fields.values()):
-        raise TypeError(f"the dataclass {cls.__qualname__} is frozen or has class-level or init-only fields")
-    given = inspect.signature(init).bind(made, *args, **kwargs)
-    given.apply_defaults()
-    for name, field in fields.items():
-        value = given.arguments.get(name) if field.init else field.default
-        if callable(field.default_factory) and (
-            not field.init or type(value).__name__ == "_HAS_DEFAULT_FACTORY_CLASS"
-        ):
-            value = call(trace, field.default_factory, (), {})
-        set_attr(trace, made, name, value)
-    after = getattr(cls, "__post_init__", None)
-    if isinstance(after, types.FunctionType):
-        call_function(trace, trace.constant(after), after, (made,), {})
+    bound = trace.inline(init)
+    if bound is None:
+        raise TypeError(f"{cls.__qualname__}.__init__ can't be traced into")
+    bound(made, *args, **dict(kwargs))
 
 
 # ---------------------------------------------------------------------------------------- run time

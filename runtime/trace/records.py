@@ -1,0 +1,144 @@
+"""Dataclasses and named tuples: what their generated methods do, done by the trace.
+
+In: a class and the trace values that one of these methods is called with.  Out: what the call gives.  What
+always holds: fields are written in the order, and defaults made at the moments, of the generated code.
+"""
+
+from __future__ import annotations
+
+import collections
+import inspect
+import sys
+import types
+from collections.abc import Mapping
+from typing import Any
+
+from runtime.trace.attributes import get_attr, set_attr
+from runtime.trace.carried import plain_lookup
+from runtime.trace.core import Trace
+from runtime.trace.values import Object, known_class
+from runtime.types import is_namedtuple
+
+_REFUSED: Any = object()
+
+
+def fields_of(cls: type) -> dict[str, Any] | None:
+    """The fields of a dataclass by name, those included that are none of its instances; else None."""
+    found = getattr(cls, "__dataclass_fields__", None)
+    return found if type(found) is dict else None
+
+
+def _kind(field: Any) -> str:
+    name: str = field._field_type.name
+    return name
+
+
+def generated(cls: type, init: Any) -> bool:
+    """Whether the `__init__` of a class is one that `dataclass` wrote."""
+    written = isinstance(init, types.FunctionType) and init.__code__.co_filename == "<string>"
+    return written and fields_of(cls) is not None
+
+
+def frozen(cls: type, init: Any) -> bool:
+    """Whether it is one that writes fields that nobody else may write."""
+    return generated(cls, init) and cls.__dataclass_params__.frozen is True  # type: ignore[attr-defined]
+
+
+def initialise(
+    trace: Trace,
+    cls: type,
+    init: types.FunctionType,
+    made: Any,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+) -> None:
+    """The generated `__init__` of a dataclass."""
+    fields, params = fields_of(cls), getattr(cls, "__dataclass_params__", None)
+    if fields is None or params is None:
+        raise TypeError(f"{cls.__qualname__} is no dataclass")
+    given = inspect.signature(init).bind(made, *args, **kwargs)
+    given.apply_defaults()
+    only_given = []  # to `__post_init__`
+    for name, field in fields.items():
+        if _kind(field) == "_FIELD_CLASSVAR":
+            continue
+        if not field.init and not callable(field.default_factory):
+            if name in getattr(cls, "__slots__", ()):
+                raise TypeError(f"{cls.__qualname__} has a slot that is not given")
+            continue  # the class has the default
+        value = given.arguments.get(name)
+        if callable(field.default_factory) and (
+            not field.init or type(value).__name__ == "_HAS_DEFAULT_FACTORY_CLASS"
+        ):
+            value = trace.protocol.call(field.default_factory, (), {})
+        if _kind(field) == "_FIELD_INITVAR":
+            only_given.append(value)
+        elif params.frozen:
+            set_own(trace, made, name, value)
+        else:
+            set_attr(trace, made, name, value)
+    after = getattr(cls, "__post_init__", None)
+    if isinstance(after, types.FunctionType):
+        trace.protocol.call(get_attr(trace, made, "__post_init__"), tuple(only_given), {})
+    elif after is not None:
+        raise TypeError(f"{cls.__qualname__}.__post_init__ is no function")
+
+
+def set_own(trace: Trace, x: Object, name: str, value: Any) -> None:
+    """`object.__setattr__(x, name, value)`, for an object that has no descriptor of this name."""
+    trace.emit("py.setown", [trace.receiver(x), name, value])
+    identity = x._facts.identity
+    trace.heap.written(identity, "attr", name)
+    trace.heap.put(identity, "attr", name, value)
+
+
+def called(trace: Trace, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call of a function of the library that makes one object of another; NotImplemented for others."""
+    if target is object.__setattr__ and len(args) == 3 and not kwargs:
+        return _set(trace, *args)
+    library = sys.modules.get("dataclasses")
+    if library is not None and target is library.replace and len(args) == 1:
+        return _replaced(trace, args[0], kwargs)
+    if isinstance(target, types.MethodType) and _changes_tuple(target, args, kwargs):
+        return target(*args, **kwargs)
+    return NotImplemented
+
+
+def _set(trace: Trace, x: Any, name: Any, value: Any) -> Any:
+    cls = known_class(x)
+    if not isinstance(x, Object) or cls is None or type(name) is not str or not plain_lookup(cls):
+        return NotImplemented
+    found = inspect.getattr_static(cls, name, None)
+    if hasattr(type(found), "__set__") or name == "__class__" or not cls.__flags__ & (1 << 9):
+        return NotImplemented
+    set_own(trace, x, name, value)
+    return None
+
+
+def _replaced(trace: Trace, x: Any, changes: dict[str, Any]) -> Any:
+    """`dataclasses.replace(x, **changes)`."""
+    cls = known_class(x)
+    fields = None if cls is None else fields_of(cls)
+    if not isinstance(x, Object) or cls is None or fields is None or not plain_lookup(cls):
+        return NotImplemented
+    given = dict(changes)
+    for name, field in fields.items():
+        if _kind(field) == "_FIELD_CLASSVAR":
+            continue
+        if not field.init or _kind(field) == "_FIELD_INITVAR":
+            if name in changes or field.init:
+                return NotImplemented
+            continue
+        if name not in given:
+            given[name] = get_attr(trace, x, name)
+    return trace.protocol.call(trace.constant(cls), (), given)
+
+
+def _changes_tuple(target: types.MethodType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether it is `t._replace(...)` of a named tuple, with fields that it has."""
+    cls, function = type(target.__self__), target.__func__
+    ours = function.__name__ == "_replace" and function is getattr(cls, "_replace", None)
+    if not ours or not is_namedtuple(cls) or args:
+        return False
+    library = collections.namedtuple.__code__.co_filename
+    return function.__code__.co_filename == library and kwargs.keys() <= set(getattr(cls, "_fields", ()))

@@ -1,0 +1,218 @@
+"""Dataclasses and named tuples: what their generated methods do is done by the trace, as Python does it."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+from collections.abc import Callable
+from dataclasses import InitVar, dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import pytest
+
+import autograph as ag
+from runtime.config import settings
+
+
+@dataclass
+class Mixed:
+    x: float
+    k: ClassVar[int] = 3
+    n: int = field(init=False, default=7)
+    noted: list[int] = field(init=False, default_factory=list)
+    z: float = field(default=2.0, kw_only=True)
+
+
+@dataclass(frozen=True)
+class Frozen:
+    x: float = 1.0
+    n: int = 0
+
+    def moved(self, by: float) -> Frozen:
+        return dataclasses.replace(self, x=self.x + by)
+
+    @property
+    def energy(self) -> float:
+        return 0.5 * self.x * self.x
+
+
+@dataclass(frozen=True)
+class Checked(Frozen):
+    y: float = 2.0
+    total: float = field(init=False, default=0.0)
+
+    def __post_init__(self) -> None:
+        if self.y > 1e3:
+            raise ValueError("y")
+        object.__setattr__(self, "total", self.x + self.y)
+
+
+class Derived(Checked):
+    pass
+
+
+@dataclass
+class Scaled:
+    x: float
+    k: InitVar[float] = 2.0
+    d: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self, k: float) -> None:
+        self.x *= k
+        self.d["k"] = k
+
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    x: float
+    y: float = 1.0
+
+
+@dataclass(order=True, frozen=True)
+class Ordered:
+    a: int
+    b: int = 0
+
+
+class Pair(NamedTuple):
+    a: Any
+    b: Any
+
+    def step(self) -> Pair:
+        return self._replace(a=self.a + self.b)
+
+
+Plain = collections.namedtuple("Plain", "a b")
+
+
+def mixed(s: Any, n: int) -> Any:
+    m = Mixed(1.0, z=3.0)
+    for i in range(n):
+        m = Mixed(m.x + m.z, z=m.z * 0.5)
+        m.noted.append(i)
+    return m, vars(m), m.n, m.k
+
+
+def replaced(s: Any, n: int) -> Any:
+    m = Mixed(1.0)
+    for _ in range(n):
+        m = dataclasses.replace(m, x=m.x + 1)
+    return m, vars(m)
+
+
+def refused(s: Any, n: int) -> Any:
+    found = []
+    for change in ({"n": 3}, {"nothing": 3}):
+        try:
+            dataclasses.replace(Mixed(1.0), **change)
+        except (TypeError, ValueError) as problem:
+            found.append(str(problem))
+    return found
+
+
+def moved(s: Any, n: int) -> Any:
+    for _ in range(n):
+        s = s.moved(0.5)
+    return s, s.energy, type(s).__name__
+
+
+def made_inside(s: Any, n: int) -> Any:
+    f = Frozen(2.0)
+    for _ in range(n):
+        f = Frozen(f.x * 1.25, f.n + 1)
+    return f.x, f.n, f.energy
+
+
+def checked(s: Any, n: int) -> Any:
+    c = Checked(1.0, 0, 2.0)
+    for _ in range(n):
+        c = Checked(c.x + c.total, c.n, c.y * 2)
+    return c
+
+
+def written(s: Any, n: int) -> Any:
+    f = Frozen()
+    try:
+        for i in range(n):
+            f = Frozen(f.x + 1, f.n)
+            if i == 3:
+                f.x = 5.0  # type: ignore[misc]
+    except dataclasses.FrozenInstanceError as problem:
+        return str(problem), f.x
+    return f
+
+
+def written_all_the_same(s: Any, n: int) -> Any:
+    total = 0.0
+    for i in range(n):
+        total += s.x * s.y
+        if i % 5 == 0:
+            object.__setattr__(s, "y", s.y * 0.5)
+    return total, s
+
+
+def scaled(s: Any, n: int) -> Any:
+    c = Scaled(1.0)
+    for i in range(n):
+        c = Scaled(c.x, 0.5 + i)
+    return c
+
+
+def slots(s: Any, n: int) -> Any:
+    c = Slots(1.0)
+    for _ in range(n):
+        c = dataclasses.replace(c, x=c.x + c.y)
+    return c
+
+
+def ordered(s: Any, n: int) -> Any:
+    best = Ordered(0, 0)
+    for i in range(n):
+        one = Ordered(i * 7 % 11, i)
+        if one > best:
+            best = one
+    return best, hash(best) == hash(Ordered(best.a, best.b))
+
+
+def pairs(s: Any, n: int) -> Any:
+    p, q = Pair(1.0, 0.5), Plain._make([1, 2])
+    for _ in range(n):
+        p, q = p.step(), Plain(q.b, q.a + q.b)
+        q = q._replace(a=q.a % 1000, b=q.b % 1000)
+    try:
+        q._replace(c=3)
+    except (TypeError, ValueError) as problem:
+        return p, q, q._asdict(), str(problem)
+    return None
+
+
+PROGRAMS = (mixed, replaced, refused, moved, made_inside, checked, written, written_all_the_same, scaled)
+PROGRAMS += (slots, ordered, pairs)  # type: ignore[assignment]
+
+
+def seen(f: Callable[..., Any], make: Callable[[], Any], n: int) -> Any:
+    def shown(x: Any) -> Any:
+        if isinstance(x, (tuple, list)):
+            return type(x), [shown(y) for y in x]
+        if isinstance(x, dict):
+            return [(k, shown(v)) for k, v in x.items()]
+        if type(x).__module__ == __name__ and hasattr(x, "__dict__"):
+            return type(x), shown(vars(x))
+        return type(x), repr(x)
+
+    s = make()
+    try:
+        return shown((f(s, n), s))
+    except Exception as problem:
+        return type(problem), str(problem), shown(s)
+
+
+@pytest.mark.parametrize("executor", ["numpy", "auto"])
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_nobody_can_tell(f: Callable[..., Any], executor: str) -> None:
+    with settings.override(executor=executor):
+        converted = ag.function(f)
+        for n in (5, 0, 1, np.int64(7), 30):
+            for make in (lambda: Checked(1.0, 0, 3.0), lambda: Derived(2.0, 1, 1)):
+                assert seen(converted, make, n) == seen(f, make, n), (n, make)
