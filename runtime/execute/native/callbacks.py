@@ -9,16 +9,24 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from runtime.execute.native import abi, direct_draws, lists
+from runtime.execute.native import abi, direct_draws, lists, scalars
 from runtime.execute.native.arrays import dense, memory
 from runtime.execute.native.elementwise import materialized
 from runtime.execute.native.emit import FLAGS, TRUE
-from runtime.execute.native.kinds import PYTHON_FLOAT, PYTHON_INT, Unlowered, numpy_scalar
+from runtime.execute.native.kinds import (
+    FLOAT64,
+    PYTHON_BOOL,
+    PYTHON_FLOAT,
+    PYTHON_INT,
+    Unlowered,
+    numpy_scalar,
+)
 from runtime.execute.native.ownership import slot
 from runtime.execute.native.shares import Serial
 from runtime.execute.native.state import State
@@ -26,7 +34,7 @@ from runtime.execute.native.streams import owner
 from runtime.execute.native.values import LISTS, Arr, Drawing, Lazy, Num, Static, Tup, Val, one
 from runtime.ir.graph import Const, Node, Operand, Value
 from runtime.ops.table import OPS
-from runtime.types import WEAK_FLOAT, WEAK_INT, ArrayType, ObjectType, Type
+from runtime.types import WEAK_BOOL, WEAK_FLOAT, WEAK_INT, ArrayType, ObjectType, Type
 
 # They move elements, or make them of integers: nothing in them could give a floating point warning.
 MOVES = frozenset(
@@ -60,6 +68,8 @@ def callable_here(state: State, node: Node, args: list[Val]) -> bool:
     it is done with a list that is only here."""
     if not state.depth and not any(isinstance(x, LISTS) for x in args):
         return False
+    if of_math(node):
+        return state.e.gang is None
     if node.op in MOVES or node.op in HEAVY:
         node = typed(state, node, args)
     made = node.outputs[0].type if len(node.outputs) == 1 else None
@@ -71,6 +81,14 @@ def callable_here(state: State, node: Node, args: list[Val]) -> bool:
         )
         and "out" not in node.keywords
     )
+
+
+def of_math(node: Node) -> bool:
+    """Whether the node calls a function of Python's `math`, of numbers and giving a number."""
+    target = node.inputs[0] if node.op == "py.call" and not node.attr("starred") else None
+    if not isinstance(target, Const) or not isinstance(target.value, types.BuiltinFunctionType):
+        return False
+    return target.value.__module__ == "math" and node.outputs[0].type in (WEAK_FLOAT, WEAK_INT, WEAK_BOOL)
 
 
 def typed(state: State, node: Node, args: list[Val]) -> Node:
@@ -118,7 +136,11 @@ def _raising(run: Callable[..., Any]) -> Callable[..., Any]:
 
 def _by_position(node: Node) -> tuple[Callable[..., Any], list[int]]:
     """What is called, and the inputs that it is given by position; constant keywords are bound to it."""
-    run = OPS[node.op].run if node.op in MOVES else _raising(OPS[node.op].run)
+    target = node.inputs[0] if node.op == "py.call" else None
+    if isinstance(target, Const):
+        run = target.value
+    else:
+        run = OPS[node.op].run if node.op in MOVES else _raising(OPS[node.op].run)
     first = len(node.inputs) - len(node.keywords)
     bound = {
         name: x.value
@@ -126,11 +148,12 @@ def _by_position(node: Node) -> tuple[Callable[..., Any], list[int]]:
         if isinstance(x, Const)
     }
     names = [name for name in node.keywords if name not in bound]
-    given = [*range(first), *(first + node.keywords.index(name) for name in names)]
+    leading = range(0 if target is None else 1, first)
+    given = [*leading, *(first + node.keywords.index(name) for name in names)]
     if names:
         unnamed, run = (
             run,
-            lambda *args: unnamed(*args[:first], **dict(zip(names, args[first:], strict=True))),
+            lambda *args: unnamed(*args[: -len(names)], **dict(zip(names, args[-len(names) :], strict=True))),
         )
     return functools.partial(run, **bound) if bound else run, given
 
@@ -143,8 +166,18 @@ def called(state: State, node: Node, args: list[Val]) -> Val:
     args = [lists.as_array(state, x) if isinstance(x, LISTS) else x for x in args]
     writer = _Objects(state)
     run, places = _by_position(node)
+    if of_math(node) and not all(isinstance(args[k], (Num, Static)) for k in places):
+        raise Unlowered("a function of numbers with something else")
+    if of_math(node):
+        args = [_plain(state, x) for x in args]
     objects = [writer.of(args[k], node.inputs[k]) for k in places]
     return _result(state, t, _made(state, run, objects, writer))
+
+
+def _plain(state: State, x: Val) -> Val:
+    """A float64 of NumPy's as a Python float, which it is one of: not all functions take other scalars."""
+    double = isinstance(x, Num) and len(x.members) == 1 and x.scalar == FLOAT64
+    return scalars.to_python(state.e, x, float) if isinstance(x, Num) and double else x
 
 
 def _made(state: State, run: Callable[..., Any], objects: Sequence[str], writer: _Objects) -> str:
@@ -176,6 +209,9 @@ def _result(state: State, t: Type, made: str) -> Val:
         e.line(f"call void @Py_DecRef(ptr {made})")
         e.bail_if(e.effect(f"icmp ne ptr {cls}, @autograph_type_float"))
         return one(PYTHON_FLOAT, number)
+    if t == WEAK_BOOL:
+        e.line(f"call void @Py_DecRef(ptr {made})")
+        return one(PYTHON_BOOL, e.effect(f"icmp eq ptr {made}, @autograph_True"))
     if not isinstance(t, ArrayType):
         return _int(state, made, cls)
     kind = numpy_scalar(t.dtype)

@@ -284,6 +284,8 @@ def _math_round(function: str) -> Handler:
     def whole(e: Emitter, x: Num) -> Num:
         if x.scalar.kind != "f":
             raise Unlowered(f"math.{function} of an integer")
+        if function == "trunc" and x.scalar.bits == 32:
+            raise Unlowered("math.trunc of what has none")
         number = to_float(e, x, PYTHON_FLOAT)
         down = e.call("double", f"llvm.{function}.f64", ("double", number.text))
         return one(PYTHON_INT, truncated(e, one(PYTHON_FLOAT, down)))

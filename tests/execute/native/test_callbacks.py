@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import signal
 import sys
 import threading
@@ -195,3 +196,63 @@ def test_control_c_ends_a_loop_of_calls() -> None:
     finally:
         timer.join()
         signal.signal(signal.SIGINT, before)
+
+
+def of_one(functions: Any, xs: Any) -> Any:
+    found = []
+    for x in xs:
+        for f in functions:
+            found.append(f(x))
+    return found
+
+
+def of_two(functions: Any, xs: Any, y: Any) -> Any:
+    found = []
+    for x in xs:
+        for f in functions:
+            found.append(f(x, y))
+    return found
+
+
+def close(xs: Any, y: Any) -> int:
+    count = 0
+    for x in xs:
+        if math.isclose(x, y, rel_tol=0.5, abs_tol=y):
+            count += 1
+    return count
+
+
+MATH = [f for name, f in vars(math).items() if callable(f) and not name.startswith("_")]
+NUMBERS = [
+    [1.5, 2.0, -0.5, 3.0],
+    [1, 2, 0, 5],
+    np.array([1.5, 2.0, -0.5]),
+    *(np.array([1, 2, 3], dtype) for dtype in (np.int64, np.int8, np.uint64, np.float32, bool)),
+]
+
+
+def of(f: Callable[..., Any], *args: Any) -> Any:
+    try:
+        found = f(*args)
+    except Exception as error:
+        return type(error), str(error)
+    return repr(found), list(map(type, found)) if isinstance(found, list) else type(found)
+
+
+@pytest.mark.parametrize("f", MATH, ids=lambda f: f.__name__)
+def test_functions_of_math(f: Callable[..., Any]) -> None:
+    with settings.override(executor="native", compile="now"):
+        one, two = ag.function(of_one), ag.function(of_two)
+        for xs in NUMBERS:
+            assert of(one, (f,), xs) == of(of_one, (f,), xs)
+            for y in (2, 1.5, np.float32(2), np.int64(3)):
+                assert of(two, (f,), xs, y) == of(of_two, (f,), xs, y)
+
+
+def test_functions_of_math_without_instructions_are_called() -> None:
+    with settings.override(executor="native", compile="now"):
+        two, near = ag.function(of_two), ag.function(close)
+        for y in (0.5, 2.5, 3.5):
+            assert of(two, (math.hypot, math.fmod), X, y) == of(of_two, (math.hypot, math.fmod), X, y)
+            assert of(near, X, y) == of(close, X, y)
+        assert not two.traces[-1].concrete.not_native and not near.traces[-1].concrete.not_native
