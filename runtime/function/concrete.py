@@ -213,9 +213,9 @@ class ConcreteFunction:
         return isinstance(self._native, executor.NativeLoops) and self._native.undecided
 
     @property
-    def partly_native(self) -> bool:
-        """Whether there is native code for some of it at least."""
-        return self._native is not None and not self._native.idle
+    def native_calls(self) -> int:
+        """How many times native code was called."""
+        return 0 if self._native is None else self._native.calls
 
     @property
     def of_objects(self) -> bool:

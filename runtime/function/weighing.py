@@ -18,7 +18,9 @@ register_hidden(__file__)
 TURNS = (False, True, True, False, True, False, False, True)  # whether Python's; even for calls in any rhythm
 SURE, LIKELY = 0.33, 0.8  # of Python's time: after one call each, and after two
 LEAST = 1.03  # times Python's: to leave the trace for less does not pay
-SHORT = 1e-3  # seconds: native code that takes longer may be a thousand times quicker than Python
+# Seconds: a call of Python's may take a thousand times as long as native code, or a hundred times as long as
+# code that is called in the midst of a plan again and again.
+SHORT, SHORT_PARTS, LONGEST = 1e-3, 2e-5, 0.03
 PATIENCE, AT_MOST = 20, 60  # calls until the types of all parts are known; and in all: some may raise
 
 
@@ -54,14 +56,14 @@ class Weighing:
         if self.busy or self.over or not self.ready():
             return run(*values)
         by_python = self.warm and TURNS[len(self.ours) + len(self.its)]
-        self.busy = True
+        self.busy, parts = True, self.concrete.native_calls
         try:
             start = time.perf_counter()
             result = self.python(*args, **kwargs) if by_python else run(*values)
             seconds = time.perf_counter() - start
         finally:
             self.busy = False
-        self.note(by_python, seconds)
+        self.note(by_python, seconds, self.concrete.native_calls - parts)
         return result
 
     def ready(self) -> bool:
@@ -73,11 +75,11 @@ class Weighing:
             self.decide(False)
         return not self.over
 
-    def note(self, by_python: bool, seconds: float) -> None:
-        """Take down what a call took; the first of ours only makes ready."""
+    def note(self, by_python: bool, seconds: float, parts: int) -> None:
+        """Take down what a call took, and how many native parts it called; the first of ours makes ready."""
         if not self.warm:
             self.warm = True
-            if self.concrete.partly_native and seconds > SHORT:
+            if parts and seconds > (LONGEST if seconds < SHORT_PARTS * parts else SHORT):
                 self.decide(False)
             return
         (self.its if by_python else self.ours).append(seconds)
