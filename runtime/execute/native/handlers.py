@@ -16,13 +16,13 @@ from runtime.execute.native.values import Val
 from runtime.lazy import Lazy
 
 if TYPE_CHECKING:
-    from runtime.execute.native import counts, linear, looks, makers, moved, running, shapes
+    from runtime.execute.native import counts, linear, looks, makers, moved, running, shapes, true_places
     from runtime.execute.native.makers import Handler
 else:
     counts, linear = Lazy("runtime.execute.native.counts"), Lazy("runtime.execute.native.linear")
     looks, makers = Lazy("runtime.execute.native.looks"), Lazy("runtime.execute.native.makers")
     moved, running = Lazy("runtime.execute.native.moved"), Lazy("runtime.execute.native.running")
-    shapes = Lazy("runtime.execute.native.shapes")
+    shapes, true_places = Lazy("runtime.execute.native.shapes"), Lazy("runtime.execute.native.true_places")
 
 # The names of `HANDLERS` in each module.
 PLACES: tuple[tuple[Any, str], ...] = (
@@ -39,6 +39,7 @@ PLACES: tuple[tuple[Any, str], ...] = (
     (looks, "np.flip np.flipud np.fliplr np.swapaxes np.moveaxis np.expand_dims np.squeeze"),
     (counts, "np.bincount"),
     (shapes, "nd.reshape np.reshape nd.ravel np.ravel nd.flatten"),
+    (true_places, "np.nonzero np.where np.flatnonzero np.argwhere"),
     (moved, "np.roll np.pad np.tril np.triu np.diff"),
 )
 _WHERE = {name: module for module, names in PLACES for name in names.split()}

@@ -33,7 +33,7 @@ from runtime.execute.native.shapes import side_by_side
 from runtime.execute.native.shares import own_memory, share, threads_now
 from runtime.execute.native.state import State
 from runtime.execute.native.ufunc_loops import inner_loop
-from runtime.execute.native.values import Arr, Num, Val
+from runtime.execute.native.values import Arr, Lazy, Num, Val
 
 # the factors, what is done with their product, and by which operator, with the product on the right or not
 Link = tuple[Sequence[Val], Callable[[Val, Val], Val], str, bool]
@@ -70,6 +70,8 @@ def dot(state: State, args: Sequence[Val]) -> Val:
 def norm(state: State, args: Sequence[Val]) -> Val:
     """`np.linalg.norm(x)` of floats: the root of the product of all elements with themselves."""
     x = args[0] if len(args) == 1 else None
+    if isinstance(x, Lazy):
+        x = materialized(state, x)
     if not isinstance(x, Arr) or x.element.kind != "f" or x.turned:  # it goes through them as they lie
         raise Unlowered("np.linalg.norm of this")
     flat = side_by_side(state, x)

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Sequence
 
 from runtime.execute.native import array_lists, lists, nested_lists
 from runtime.execute.native.array_lists import trips
-from runtime.execute.native.arrays import memory
+from runtime.execute.native.arrays import item_at, memory
 from runtime.execute.native.arrays import sliced as cut
 from runtime.execute.native.kinds import PYTHON_INT, Unlowered
 from runtime.execute.native.lists import append, item, length, made, of_kind, with_room
@@ -19,6 +19,7 @@ from runtime.execute.native.shares import Serial
 from runtime.execute.native.state import Row, State
 from runtime.execute.native.values import (
     LISTS,
+    Arr,
     ArrayList,
     Cut,
     Listing,
@@ -66,8 +67,13 @@ def called(state: State, maker: Hashable, m: Method, args: Sequence[Val]) -> Val
 
 def extend(state: State, x: Lists, source: Val) -> None:
     """`x.extend(source)` of a list."""
+    if isinstance(source, Arr) and len(source.dims) == 1:
+        state.e.flush()
+        with trips(state, source.dims[0]) as k:
+            append(state, x, item_at(state, source, k))
+        return
     if not isinstance(source, LISTS):
-        raise Unlowered("a list that is extended by something else than a list")
+        raise Unlowered("a list that is extended by something else than a list or array of numbers")
     n = length(state.e, source).text
     with trips(state, n) as k:
         append(state, x, item(state, source, k))

@@ -97,7 +97,7 @@ def value(state: State, node: Node, args: list[Val]) -> Val:
         if not isinstance(found, list):
             return found
         args = [*found, *keywords.values()]
-    own = handler(op)
+    own = None if is_reduction(node) and keywords else handler(op)
     if own is not None:
         return own(state, args[:count], keywords)
     if node.op == "mul" and any(isinstance(x, LISTS) for x in args):
@@ -186,7 +186,7 @@ def of_items(state: State, node: Node, target: object, x: Val) -> Val | None:
         return Backwards(x, iterables.count(e, x))
     if target is list and isinstance(x, Rng):
         return list_methods.of_range(state, node.outputs[0], x, iterables.count(e, x))
-    if target is list and isinstance(x, LISTS):
+    if target is list and (isinstance(x, LISTS) or isinstance(x, Arr) and len(x.dims) == 1):
         return list_methods.joined(state, node.outputs[0], [x])
     if target is list and isinstance(x, Backwards) and isinstance(x.of, LISTS):
         return list_methods.backwards(state, node.outputs[0], x.of, x.count)

@@ -1,4 +1,5 @@
-"""Items picked by a mask of the array's own sizes: counted, then moved, in pieces that threads share.
+"""Items picked by a mask of the array's own sizes, or their places: counted, then moved, in pieces that
+threads share.
 
 In: an array and a mask, both in memory.  Out: a new array.  What always holds: nothing branches on the mask,
 whose elements are seldom foreseen; a piece writes only where its own items belong.
@@ -7,6 +8,9 @@ whose elements are seldom foreseen; a piece writes only where its own items belo
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 
 from runtime.execute.native.arrays import create, dense, load, plus, times
 from runtime.execute.native.emit import Emitter
@@ -18,6 +22,7 @@ from runtime.execute.native.values import Arr
 PIECES = 16
 LONG = 1 << 12  # elements of a mask that is cut
 WORD = 64  # elements that are counted at once
+PLACE = np.dtype(np.int64)
 COUNTED, MOVED = 0.05, 0.6  # nanoseconds for an element
 
 
@@ -31,7 +36,82 @@ def sifted(state: State, a: Arr, mask: Arr) -> Arr | None:
         if any(x.strides != dense(e, x.dims, x.dtype.itemsize) for x in (a, mask)):
             return None
         steps = (str(a.dtype.itemsize), "1")
+    bits = 8 * a.dtype.itemsize
+    return _picked(
+        state,
+        mask,
+        steps[1],
+        a.dtype,
+        lambda k: e.effect(f"load i{bits}, ptr {_at(e, a, steps[0], k)}, align 1"),
+    )
+
+
+def places(state: State, mask: Arr) -> Arr:
+    """The numbers of the true elements of a mask in C order, which lies in one piece or has one axis."""
+    e, step = state.e, mask.strides[0] if len(mask.dims) == 1 else "1"
     size = "1"
+    for n in mask.dims:
+        size = times(e, size, n)
+    if not state.depth and not (size.isdigit() and int(size) < LONG):
+        return _picked(state, mask, step, PLACE, lambda k: k)
+    e.flush()
+    e.helpers.setdefault("count_true", _COUNT_TRUE)
+    e.helpers.setdefault("places_true", _PLACES_TRUE)
+    total = e.effect(f"call i64 @count_true(ptr {mask.data}, i64 {step}, i64 {size})")
+    made = create(state, [total], PLACE, False)
+    e.line(f"call void @places_true(ptr {mask.data}, i64 {step}, i64 {total}, ptr {made.data})")
+    e.version += 1
+    return made
+
+
+_COUNT_TRUE = """define internal i64 @count_true(ptr %p, i64 %step, i64 %n) noinline nounwind {
+start:
+  br label %head
+head:
+  %i = phi i64 [ 0, %start ], [ %i1, %one ]
+  %at = phi ptr [ %p, %start ], [ %at1, %one ]
+  %s = phi i64 [ 0, %start ], [ %s1, %one ]
+  %more = icmp slt i64 %i, %n
+  br i1 %more, label %one, label %end
+one:
+  %x = load i8, ptr %at, align 1
+  %true = icmp ne i8 %x, 0
+  %by = zext i1 %true to i64
+  %s1 = add i64 %s, %by
+  %i1 = add i64 %i, 1
+  %at1 = getelementptr i8, ptr %at, i64 %step
+  br label %head
+end:
+  ret i64 %s
+}"""
+# Each number is written in any case, and its place counts where the mask is true: nothing branches on that.
+_PLACES_TRUE = """define internal void @places_true(ptr %p, i64 %step, i64 %n, ptr %out) noinline nounwind {
+start:
+  br label %head
+head:
+  %i = phi i64 [ 0, %start ], [ %i1, %one ]
+  %at = phi ptr [ %p, %start ], [ %at1, %one ]
+  %k = phi i64 [ 0, %start ], [ %k1, %one ]
+  %more = icmp slt i64 %k, %n
+  br i1 %more, label %one, label %end
+one:
+  %place = getelementptr i64, ptr %out, i64 %k
+  store i64 %i, ptr %place, align 8
+  %x = load i8, ptr %at, align 1
+  %true = icmp ne i8 %x, 0
+  %by = zext i1 %true to i64
+  %k1 = add i64 %k, %by
+  %i1 = add i64 %i, 1
+  %at1 = getelementptr i8, ptr %at, i64 %step
+  br label %head
+end:
+  ret void
+}"""
+
+
+def _picked(state: State, mask: Arr, step: str, dtype: np.dtype[Any], item: Callable[[str], str]) -> Arr:
+    """`item(k)` for the number of each true element.  step: from one element of the mask to the next."""
+    e, size = state.e, "1"
     for n in mask.dims:
         size = times(e, size, n)
     e.flush()
@@ -49,20 +129,20 @@ def sifted(state: State, a: Arr, mask: Arr) -> Arr | None:
         return first, e.op(f"call i64 @llvm.smin.i64(i64 {plus(e, first, each)}, i64 {size})")
 
     def count(k: str) -> None:
-        e.line(f"store i64 {_count(e, mask, steps[1], *ends(k))}, ptr {cell(k)}")
+        e.line(f"store i64 {_count(e, mask, step, *ends(k))}, ptr {cell(k)}")
 
     _pieces(state, size, COUNTED, count)
     total = "0"
     for k in range(PIECES):  # from now on where each piece ends
         total = plus(e, total, e.effect(f"load i64, ptr {cell(str(k))}"))
         e.line(f"store i64 {total}, ptr {cell(str(k))}")
-    made = create(state, [total], a.dtype, False)
+    made = create(state, [total], dtype, False)
 
     def move(k: str) -> None:
         first = e.op(f"icmp eq i64 {k}, 0")
         before = e.effect(f"load i64, ptr {cell(e.select(first, 'i64', '0', e.op(f'sub i64 {k}, 1')))}")
         after = e.effect(f"load i64, ptr {cell(k)}")
-        _move(e, (a, mask, made), steps, ends(k), e.select(first, "i64", "0", before), after)
+        _move(e, item, mask, step, made, ends(k), e.select(first, "i64", "0", before), after)
 
     _pieces(state, size, MOVED, move)
     e.version += 1
@@ -114,24 +194,18 @@ def _word(e: Emitter, mask: Arr, k: str) -> str:
 
 
 def _move(
-    e: Emitter,
-    arrays: tuple[Arr, Arr, Arr],
-    steps: tuple[str, str],
-    ends: tuple[str, str],
-    begin: str,
-    end: str,
-) -> None:
-    """Copy what the mask picks between two numbers of elements to places from `begin` to `end`."""
-    a, mask, made = arrays
-    item, (start, stop) = a.dtype.itemsize, ends
+    e: Emitter, item: Callable[[str], str], mask: Arr, step: str, made: Arr, ends: tuple[str, str],
+    begin: str, end: str,
+) -> None:  # fmt: skip
+    """Put what the mask picks between two numbers of elements in places from `begin` to `end`."""
+    size, (start, stop) = made.dtype.itemsize, ends
     place = e.slot("i64")
     e.line(f"store i64 {begin}, ptr {place}")
 
     def copy(i: str, by: str) -> None:
         """An item, after which as many of them count."""
         k = e.effect(f"load i64, ptr {place}")
-        x = e.effect(f"load i{8 * item}, ptr {_at(e, a, steps[0], i)}, align 1")
-        e.line(f"store i{8 * item} {x}, ptr {_at(e, made, str(item), k)}, align 1")
+        e.line(f"store i{8 * size} {item(i)}, ptr {_at(e, made, str(size), k)}, align 1")
         e.line(f"store i64 {e.effect(f'add i64 {k}, {by}')}, ptr {place}")
 
     def word(first: str) -> None:
@@ -146,11 +220,11 @@ def _move(
 
     def element(i: str) -> str:
         """It is written in any case, and its place counts where the mask is true."""
-        true = load(e, mask.element, _at(e, mask, steps[1], i)).text
+        true = load(e, mask.element, _at(e, mask, step, i)).text
         copy(i, e.effect(f"zext i1 {true} to i64"))
         return e.effect(f"add i64 {i}, 1")
 
-    left = _words(e, start, stop, word) if steps[1] == "1" else start
+    left = _words(e, start, stop, word) if step == "1" else start
     _while(e, left, lambda i: f"icmp slt i64 {e.effect(f'load i64, ptr {place}')}, {end}", element)
 
 
