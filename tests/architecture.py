@@ -44,7 +44,8 @@ SECTIONS = (
     (
         "native code: whole graphs",
         NATIVE
-        + r"(masked|independent|signature|lower|entry|split|segments|tails|executor|plain_nodes|handlers)$",
+        + r"(masked|independent|signature|lower|entry|split|segments|tails|executor|partly|plain_nodes|"
+        + r"handlers)$",
     ),
     ("runtime: functions", r"runtime\.(function\.|autodiff\.staged\.callables)"),
     ("runtime: views", r"runtime\.view\."),

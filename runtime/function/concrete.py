@@ -40,17 +40,18 @@ from runtime.types import (
 
 if TYPE_CHECKING:
     from runtime.execute import at_once, cupy_executor, loader, python_source
-    from runtime.execute.native import executor, kinds
+    from runtime.execute.native import executor, kinds, partly
     from runtime.execute.plan import PlanSource
     from runtime.ir import text
     from runtime.passes import pipeline
 
-    Native = executor.NativeFunction | executor.NativeLoops
+    Native = executor.NativeFunction | partly.NativeLoops
 else:
     cupy_executor, loader = Lazy("runtime.execute.cupy_executor"), Lazy("runtime.execute.loader")
     at_once, python_source = Lazy("runtime.execute.at_once"), Lazy("runtime.execute.python_source")
     pipeline, text = Lazy("runtime.passes.pipeline"), Lazy("runtime.ir.text")
     executor, kinds = Lazy("runtime.execute.native.executor"), Lazy("runtime.execute.native.kinds")
+    partly = Lazy("runtime.execute.native.partly")
 
 NO_GAIN = "Python objects and texts only: nothing here could be faster than Python itself"
 COMPILING = "it is being compiled"
@@ -147,6 +148,8 @@ class ConcreteFunction:
                     job.finish()
                 else:
                     executor.prepare(self.optimised)
+                    if executor.holds_objects(self.optimised):
+                        partly.prepare()
                     job.submit()
         return self.__dict__["_begun"]  # type: ignore[no-any-return]
 
@@ -182,7 +185,7 @@ class ConcreteFunction:
         if not plainly.nothing_to_gain(self.optimised, self.guards):
             return False
         if self.native is not None and (self.native.certain or self.native.hopeful):
-            if isinstance(self.native, executor.NativeLoops) and not self.native.certain:
+            if not isinstance(self.native, executor.NativeFunction) and not self.native.certain:
                 self.native.when_idle = functools.partial(_leave, weakref.ref(self))
             return False
         self._native, self.not_native = None, NO_GAIN  # loops that it had would never run
@@ -210,7 +213,7 @@ class ConcreteFunction:
     @property
     def undecided(self) -> bool:
         """Whether there are parts of which the types were not seen yet."""
-        return isinstance(self._native, executor.NativeLoops) and self._native.undecided
+        return self._native is not None and self._native.undecided
 
     @property
     def native_calls(self) -> int:
@@ -244,7 +247,7 @@ class ConcreteFunction:
             return executor.NativeFunction(self.optimised, lambda: self.run_plan), ""
         except kinds.Unlowered as whole:  # no name may outlive this: tracebacks hold the frames of the call
             try:
-                return executor.NativeLoops(self.optimised), whole.text()
+                return partly.NativeLoops(self.optimised), whole.text()
             except kinds.Unlowered as parts:
                 raise (parts if parts.span else whole) from None
 

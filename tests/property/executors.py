@@ -27,8 +27,9 @@ from runtime.config import settings
 from runtime.errors import GraphError
 from runtime.execute.loader import load
 from runtime.execute.native import llvm_load
-from runtime.execute.native.executor import NativeFunction, NativeLoops, unavailable
+from runtime.execute.native.executor import NativeFunction, unavailable
 from runtime.execute.native.kinds import Unlowered
+from runtime.execute.native.partly import NativeLoops
 from runtime.execute.python_source import plan_source
 from runtime.execute.reference import interpret
 from runtime.ir.calls import all_nodes

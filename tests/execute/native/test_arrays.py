@@ -10,7 +10,8 @@ import pytest
 
 import autograph as ag
 from runtime.config import settings
-from runtime.execute.native.executor import NativeLoops, unavailable
+from runtime.execute.native.executor import unavailable
+from runtime.execute.native.partly import NativeLoops
 from tests.execute.native.harness import both
 
 pytestmark = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
