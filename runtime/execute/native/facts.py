@@ -17,6 +17,11 @@ _TAME = (range, enumerate, zip, slice, reversed)
 _ITERATORS = (enumerate, zip, reversed)
 _EXHAUSTING = (list, sum)  # they take all items
 FEW = 4
+VIEWS = (
+    "np.transpose", "nd.transpose", "np.swapaxes", "np.moveaxis", "np.reshape", "nd.reshape", "np.squeeze",
+    "np.expand_dims", "np.broadcast_to", "np.flip", "np.diagonal", "nd.view",
+)  # fmt: skip
+ATTRIBUTES = ("T", "real")
 
 
 def watches(graph: Graph) -> bool:
@@ -153,3 +158,38 @@ def _on_items(node: Node) -> bool:
 
 def _is_array(x: Operand) -> bool:
     return isinstance(x.type, ArrayType) and not x.type.scalar
+
+
+def is_look(node: Node) -> bool:
+    """Whether a node gives another look at an array."""
+    if len(node.outputs) != 1 or not (node.inputs and _is_array(node.inputs[0])):
+        return False
+    if not isinstance(node.outputs[0].type, ArrayType):
+        return False
+    if node.op == "py.getattr":
+        return isinstance(node.inputs[1], Const) and node.inputs[1].value in ATTRIBUTES
+    return node.op in VIEWS or (node.op == "getitem" and _basic(node.inputs[1]))
+
+
+def _basic(key: Operand) -> bool:
+    """Whether it is a key of slices, ints, None and `...`, known now."""
+    if not isinstance(key, Const):
+        return False
+    parts = key.value if type(key.value) is tuple else (key.value,)
+    return all(p is None or p is ... or type(p) in (int, slice) for p in parts)
+
+
+def returns_look(graph: Graph) -> bool:
+    """Whether what the graph gives is, or holds, another look at an array: it is NumPy's to make those."""
+    makers = {out: node for node in graph.nodes for out in node.outputs}
+    todo = list(graph.results)
+    while todo:
+        x = todo.pop()
+        maker = makers.get(x) if isinstance(x, Value) else None
+        if maker is None:
+            continue
+        if maker.op == "py.tuple":
+            todo += maker.inputs
+        elif is_look(maker) and isinstance(x.type, ArrayType) and not x.type.scalar:
+            return True
+    return False

@@ -30,7 +30,7 @@ from runtime.execute.native import (
     streams,
 )
 from runtime.execute.native.emit import FALSE, OVERFLOWS, TRUE, Block, Emitter, Phi
-from runtime.execute.native.facts import gain, keeps_iterators, low_bits, often, watches
+from runtime.execute.native.facts import gain, keeps_iterators, low_bits, often, returns_look, watches
 from runtime.execute.native.iterables import length
 from runtime.execute.native.kept_axes import keep_axes
 from runtime.execute.native.kernel import Kernel
@@ -76,6 +76,8 @@ def lower(graph: Graph, in_order: bool = True, noting: bool = False) -> Kernel:
     in_order: whether all arrays that come in are in C order; else their strides come in too.  noting: whether
     integers that wrap are noted, as overflows are; else they leave to the plan.
     """
+    if returns_look(graph):
+        raise Unlowered("a view that is returned")
     if keeps_iterators(graph):
         raise Unlowered("an iterator that more than one loop takes items of")
     forms: dict[Hashable, Form] = list_forms.expected(graph)

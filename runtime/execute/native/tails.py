@@ -8,20 +8,16 @@ or later than it did.
 
 from __future__ import annotations
 
+from runtime.execute.native.facts import is_look
 from runtime.execute.native.segments import alone
 from runtime.ir.effects import effect_of
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.opdef import PURE
 from runtime.ops.table import OPS
 from runtime.passes.unread import makes_instance
-from runtime.types import ArrayType, TupleType
+from runtime.types import TupleType
 
-VIEWS = (
-    "np.transpose", "nd.transpose", "np.swapaxes", "np.moveaxis", "np.reshape", "nd.reshape", "np.squeeze",
-    "np.expand_dims", "np.broadcast_to", "np.flip", "np.diagonal", "nd.view",
-)  # fmt: skip
 CONTAINERS = ("py.tuple", "py.list", "py.dict")
-ATTRIBUTES = ("T", "real")
 
 
 def divided(graph: Graph) -> tuple[Graph, tuple[Value, ...], tuple[Value, ...], tuple[Node, ...]] | None:
@@ -77,27 +73,7 @@ def _looks(node: Node) -> bool:
     """Whether a node only looks at an array in another way, or puts values into a new container."""
     if node.op in CONTAINERS or makes_instance(node):
         return True
-    if (
-        len(node.outputs) != 1
-        or not _array(node.inputs[0])
-        or not isinstance(node.outputs[0].type, ArrayType)
-    ):
-        return False
-    if node.op == "py.getattr":
-        return isinstance(node.inputs[1], Const) and node.inputs[1].value in ATTRIBUTES
-    return node.op in VIEWS or (node.op == "getitem" and _basic(node.inputs[1]))
-
-
-def _array(x: Operand) -> bool:
-    return isinstance(x, Value) and isinstance(x.type, ArrayType)
-
-
-def _basic(key: Operand) -> bool:
-    """Whether it is a key of slices, ints, None and `...`, known now."""
-    if not isinstance(key, Const):
-        return False
-    parts = key.value if type(key.value) is tuple else (key.value,)
-    return all(p is None or p is ... or type(p) in (int, slice) for p in parts)
+    return is_look(node)
 
 
 def _never_fails(node: Node) -> bool:

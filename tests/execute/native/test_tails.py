@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from runtime.execute.native import lower
 from runtime.execute.native.executor import unavailable
 from runtime.execute.native.partly import NativeLoops
 from tests.execute.native.harness import both
@@ -109,3 +110,14 @@ def test_all_but_the_end_is_one_native_function(function):
     assert len(native.parts) == 1
     made(*args)
     assert (native.calls, native.bails) == (1, 0)
+
+
+def test_a_view_at_the_end_is_seen_before_anything_is_lowered(monkeypatch):
+    """The whole graph is not lowered for nothing: its beginning is, once."""
+    lowered = []
+    kernel = lower._Lowering.kernel
+    monkeypatch.setattr(
+        lower._Lowering, "kernel", lambda self: lowered.append(self.graph.name) or kernel(self)
+    )
+    assert ag.function(several).get_concrete_function(SQUARE).native is not None
+    assert lowered == ["several_begin"]
