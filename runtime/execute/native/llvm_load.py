@@ -30,6 +30,7 @@ OLDEST = (0, 45)
 TRIPLE = "x86_64-unknown-linux-gnu"
 _FASTCALL = 0x80
 RECENT = 8  # object files that are kept in memory
+RUNS = 32  # of passes by one builder
 LONG = 700  # lines of a function from which on half of LLVM's passes cost more than they save
 VERY_LONG = 2000  # and all but the one that keeps numbers in registers
 # Held while LLVM works.  A fork waits for it: the child would never get what the compiling thread holds.
@@ -178,8 +179,8 @@ def _compiled(text: str, optimised: bool, effort: int) -> bytes:
             passes = _passes()
             for function in module.functions if optimised else ():
                 if not function.is_declaration:
-                    for pipeline, builder in passes[kinds.get(function.name, "usual")]:
-                        pipeline.run(function, builder)
+                    for pipeline in passes[kinds.get(function.name, "usual")]:
+                        pipeline.run(function, _runner.now())
             code: bytes = machine.emit_object(module)
             return code
 
@@ -209,21 +210,42 @@ def _sorted_out(text: str) -> tuple[dict[str, str], bool]:
     return kinds, long
 
 
+def _builder(level: int = 2) -> Any:
+    """What makes LLVM's pipelines, and runs passes."""
+    binding = _binding()
+    options = binding.PipelineTuningOptions(speed_level=level)
+    # LLVM's own vectoriser has ended a process on a failed assertion of its own (LLVM 22.1).
+    options.loop_vectorization = options.slp_vectorization = False
+    return binding.create_pass_builder(_machine(), options)
+
+
+class _Runner:
+    """A builder that runs passes: a new one after a while, as each run leaves something behind in it that
+    takes time in all later ones; for good it keeps about a kilobyte."""
+
+    def __init__(self) -> None:
+        self.builder: Any = None
+        self.runs = 0
+
+    def now(self) -> Any:
+        """The builder for one run."""
+        if self.builder is None or self.runs >= RUNS:
+            self.builder, self.runs = _builder(), 0
+        self.runs += 1
+        return self.builder
+
+
+_runner = _Runner()
+
+
 @functools.cache
-def _passes() -> dict[str, tuple[tuple[Any, Any], ...]]:
-    """The passes over one function, part by part, each with what runs it: by kind.
+def _passes() -> dict[str, tuple[Any, ...]]:
+    """The passes over one function, part by part: by kind.
 
     LLVM's usual pipeline over whole modules would do no more for our code, and keeps 90 kB of memory for each
     module that it has seen.
     """
     binding = _binding()
-
-    def builder_of(level: int) -> Any:
-        options = binding.PipelineTuningOptions(speed_level=level)
-        # LLVM's own vectoriser has ended a process on a failed assertion of its own (LLVM 22.1).
-        options.loop_vectorization = options.slp_vectorization = False
-        return binding.create_pass_builder(_machine(), options)
-
     unroll = binding.create_new_function_pass_manager()
     unroll.add_loop_unroll_pass()
     unroll.add_instruction_combine_pass()
@@ -234,12 +256,11 @@ def _passes() -> dict[str, tuple[tuple[Any, Any], ...]]:
     few.add_simplify_cfg_pass()
     least = binding.create_new_function_pass_manager()
     least.add_sroa_pass()
-    usual, quick = builder_of(2), builder_of(1)
     return {
-        "usual": ((usual.getFunctionPassManager(), usual), (unroll, usual)),
-        "quick": ((quick.getFunctionPassManager(), quick), (unroll, quick)),
-        "few": ((few, usual),),
-        "least": ((least, usual),),
+        "usual": (_builder(2).getFunctionPassManager(), unroll),
+        "quick": (_builder(1).getFunctionPassManager(), unroll),
+        "few": (few,),
+        "least": (least,),
         "none": (),
     }
 

@@ -76,6 +76,16 @@ def test_what_was_just_compiled_is_not_compiled_again(monkeypatch: pytest.Monkey
     assert len(llvm_load._recent) == llvm_load.RECENT
 
 
+def test_passes_take_no_longer_the_more_was_compiled() -> None:
+    """Each run leaves something behind in what runs the passes, and all later ones look at it."""
+    builders = set()
+    for k in range(3 * llvm_load.RUNS):
+        llvm_load._compiled(MODULE.format(k), True, 2)
+        assert 0 < llvm_load._runner.runs <= llvm_load.RUNS
+        builders.add(id(llvm_load._runner.builder))
+    assert len(builders) > 1
+
+
 def test_the_files_are_the_users_alone(folder: pathlib.Path) -> None:
     object_cache.store("a" * 40, b"some bytes")
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
