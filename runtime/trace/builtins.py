@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from runtime.errors import Untraceable
-from runtime.trace import dicts, growing, items, variables
+from runtime.trace import dicts, growing, items, regions, variables
 from runtime.trace.attributes import get_attr, set_attr
 from runtime.trace.core import Trace, is_static
 from runtime.trace.doubts import called, doubt, doubt_inside
@@ -170,10 +170,44 @@ def _sorted(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         found = items.known_items(trace, args[0])
         if found is not None and all(map(is_static, found)):
             return items.new_list(trace, sorted(found))
+        numbers = _few_integers(trace, args[0]) if found is None else _pair(trace, found)
+        if numbers is not None:
+            return items.new_list(trace, numbers)
     value = trace.emit("py.call", [sorted, *args], kwargs, type=ObjectType(list))
     assert value is not None
     called(trace, sorted, (*args, *kwargs.values()))
     return trace.wrap(value, fresh=True)
+
+
+def _few_integers(trace: Trace, x: Any) -> Sequence[Any] | None:
+    """What is in an array of two numbers, or of a few integers, in order."""
+    t = x._facts.type if isinstance(x, Tensor) else None
+    if not isinstance(t, ArrayType) or t.shape is None or len(t.shape) != 1 or t.shape[0] is None:
+        return None
+    count = t.shape[0]
+    if count == 2:
+        return _pair(trace, [x[0], x[1]])
+    if t.dtype.kind not in "iu" or not 0 < count <= trace.unroll_limit:
+        return None  # floats may be NaN, and the order of zeros is that of the array
+    inner = trace.protocol.call(np.sort, (x,), {})
+    return [inner[i] for i in range(count)]
+
+
+def _pair(trace: Trace, found: Sequence[Any]) -> Sequence[Any] | None:
+    """Two numbers of one type in order."""
+    kinds = [static_or_weak(trace.type_of(i)) for i in found]
+    if len(kinds) != 2 or kinds[0] != kinds[1] or not _ordered(kinds[0]):
+        return None
+    a, b = found
+    arms = ((lambda: (b, a)), (lambda: (a, b)))
+    return regions.staged_cond(trace, trace.protocol.operator("lt", b, a), *arms, [])  # type: ignore[no-any-return]
+
+
+def _ordered(t: Type) -> bool:
+    """Whether a type is one of real numbers."""
+    if isinstance(t, WeakType):
+        return t.kind != "complex"
+    return isinstance(t, ArrayType) and t.scalar and t.dtype.kind in "iufb"
 
 
 def _range(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -189,3 +190,69 @@ def test_functions_of_constants_that_warn_are_traced_and_warn_on_each_call():
     assert seen[0] == seen[1] == seen[2] and len(seen[0][0]) >= 4
     assert len(function.traces) == 1
     assert "log(-1.0)" in function.plan_source
+
+
+NAN = float("nan")
+PAIRS = [[1.0, 2.0], [2.0, 1.0], [NAN, 1.0], [1.0, NAN], [0.0, -0.0], [-0.0, 0.0], [3.0, 3.0]]
+
+
+def in_order(x: Any) -> Any:
+    i, j = sorted(x)
+    found = sorted(x)
+    found.append(i)
+    return i, j, found
+
+
+def all_in_order(x: Any) -> Any:
+    return sorted(x), [max(sorted(x))]
+
+
+def two_in_order(a: Any, b: Any) -> Any:
+    p, q = sorted([a, b])
+    return p, q, sorted((b, a))
+
+
+def told(f: Any, *args: Any) -> Any:
+    try:
+        return repr(f(*args))
+    except Exception as error:
+        return repr(error)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint8, bool, complex])
+def test_sorting_few_numbers(dtype: Any) -> None:
+    two, some = ag.function(in_order), ag.function(all_in_order)
+    for pair in PAIRS:
+        if dtype in (np.float64, np.float32, complex) or NAN not in pair:
+            x = np.array(pair).astype(dtype)
+            assert told(two, x) == told(in_order, x)
+    for values in ([3, 1, 2], [3, 1, 1], [5, 4, 3, 2, 1, 0, 9], [1], [], list(range(30, 0, -1))):
+        x = np.array(values).astype(dtype)
+        assert told(some, x) == told(all_in_order, x)
+
+
+def test_sorting_two_values() -> None:
+    values = [1, 2, 2.5, NAN, -0.0, 0.0, True, np.float64(2), np.float64(NAN), np.int64(3), "a", None, 1j]
+    two = ag.function(two_in_order)
+    for a in values:
+        for b in values:
+            assert told(two, a, b) == told(two_in_order, a, b)
+
+
+def test_two_places_in_order_natively() -> None:
+    def reversals(x: Any, rng: Any, n: int) -> Any:
+        for _ in range(n):
+            i, j = sorted(rng.integers(0, len(x), 2))
+            x = x.copy()
+            x[i:j] = x[i:j][::-1]
+        return x
+
+    with ag.settings.override(executor="native", compile="now"):
+        f = ag.function(reversals)
+        for _ in range(2):
+            args = (
+                (np.arange(20.0), np.random.default_rng(3), 100),
+                (np.arange(20.0), np.random.default_rng(3), 100),
+            )
+            np.testing.assert_array_equal(f(*args[0]), reversals(*args[1]))
+        assert not f.traces[-1].concrete.not_native
