@@ -104,6 +104,7 @@ class Region:
 
     def itself(self, x: Operand) -> Operand:
         """An operand that may be an object, as the object: it is made here."""
+        x = put(x, self.swap)  # it may have been made by another name
         which = self.object(x)
         if which is None:
             return x
@@ -114,7 +115,7 @@ class Region:
             self.work.made.add(which.key)
         if len(family & self.work.made) > 1:
             raise self.work.refuse(which)
-        fields = {name: self.itself(put(held, self.swap)) for name, held in which.fields.items()}
+        fields = {name: self.itself(held) for name, held in which.fields.items()}
         assert isinstance(x, Value)
         if which.new is NO:
             found: Operand = which.real or x

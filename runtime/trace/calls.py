@@ -370,7 +370,7 @@ def call_function(
             return known[0]
         bound = trace.inline(f, found) if trace.inlined < MAX_INLINED else None
     signature = (f.__code__, [trace.type_of(a) for a in (*args, *kwargs.values())])
-    recurs = _recurs_on_data(trace, signature)
+    recurs = recurs_on_data(trace, signature)
     if bound is None or len(trace.calls) > MAX_DEPTH or recurs:
         if recurs or bound is not None or trace.inlined >= MAX_INLINED:
             why = "calls itself as the data says" if recurs else "is called too deep or too often"
@@ -402,7 +402,7 @@ def call_function(
         trace.calls.pop()
 
 
-def _recurs_on_data(trace: Trace, signature: tuple[Any, list[Type]]) -> bool:
+def recurs_on_data(trace: Trace, signature: tuple[Any, list[Type]]) -> bool:
     """Whether the same call is being traced outside the current branch or loop: it would never end.
 
     Calls with other static arguments might end, but as often as not they fork: only so many are followed.

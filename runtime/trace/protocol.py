@@ -14,7 +14,7 @@ import numpy as np
 from runtime.boxes import UnboundMarker
 from runtime.errors import Untraceable
 from runtime.ir.graph import Const
-from runtime.trace import attributes, calls, dicts, growing, hints, items, outside, sizes
+from runtime.trace import attributes, calls, dicts, dunders, growing, hints, items, outside, sizes
 from runtime.trace.core import Trace, is_static, is_unique
 from runtime.trace.doubts import doubt, doubt_inside
 from runtime.trace.heap import ANY, NO_NAME
@@ -125,6 +125,8 @@ class Protocol:
             return made
         if op == "mul" and (repeated := items.repeated(self.trace, *operands)) is not None:
             return repeated
+        if (known := dunders.operator(self.trace, op, operands)) is not NotImplemented:
+            return known
         result = self.trace.record(op, operands)
         (doubt_inside if op in _COMPARISONS else doubt)(self.trace, *operands)
         return result
@@ -162,6 +164,8 @@ class Protocol:
         if op == "ior" and isinstance(x, Object) and known_class(x) is dict:
             if dicts.updated(trace, x, other, {}):
                 return x
+        if (known := dunders.in_place(trace, op, x, other)) is not NotImplemented:
+            return known
         number = isinstance(x, Tensor) and not (isinstance(t, ArrayType) and not t.scalar)
         if number and self._never_fails(op, x, other):
             return self.operator(_plain(op), x, other)

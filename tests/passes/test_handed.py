@@ -206,6 +206,13 @@ def handed_to_another(s: Any, n: int) -> Any:
     return last.x.x, last.y
 
 
+def by_two_names(s: Any, n: int) -> Any:
+    p, q = Spot(1.0, 0.5), Spot(2.0, 3.0)
+    for _ in range(n):
+        p = q = Spot(q.x + 1, p.y)
+    return p is q, p, q
+
+
 def linked(s: Any, n: int) -> Any:
     s, k = Spot(0.0, None), 0
     for _ in range(n):
@@ -287,7 +294,7 @@ ALL = [
     one_twice,
 ]
 ALL += [a_field_is_exchanged, handed_to_another, linked, of_data, raised, with_a_property, with_a_loud_class]
-ALL += [more_later, lists_of_one_name]
+ALL += [more_later, lists_of_one_name, by_two_names]
 
 
 def seen(f: Callable[..., Any], make: Callable[[], Any], n: int) -> Any:
@@ -411,7 +418,7 @@ class Writer:
         return made
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", [*range(40), 339])
 def test_random_programs(seed: int) -> None:
     writer = Writer(seed)
     f = writer.function()
