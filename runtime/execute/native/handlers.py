@@ -16,10 +16,21 @@ from runtime.execute.native.values import Val
 from runtime.lazy import Lazy
 
 if TYPE_CHECKING:
-    from runtime.execute.native import counts, linear, looks, makers, moved, running, shapes, true_places
+    from runtime.execute.native import (
+        counts,
+        lapack,
+        linear,
+        looks,
+        makers,
+        moved,
+        running,
+        shapes,
+        true_places,
+    )
     from runtime.execute.native.makers import Handler
 else:
     counts, linear = Lazy("runtime.execute.native.counts"), Lazy("runtime.execute.native.linear")
+    lapack = Lazy("runtime.execute.native.lapack")
     looks, makers = Lazy("runtime.execute.native.looks"), Lazy("runtime.execute.native.makers")
     moved, running = Lazy("runtime.execute.native.moved"), Lazy("runtime.execute.native.running")
     shapes, true_places = Lazy("runtime.execute.native.shapes"), Lazy("runtime.execute.native.true_places")
@@ -38,6 +49,10 @@ PLACES: tuple[tuple[Any, str], ...] = (
     ),
     (looks, "np.flip np.flipud np.fliplr np.swapaxes np.moveaxis np.expand_dims np.squeeze"),
     (counts, "np.bincount"),
+    (
+        lapack,
+        "np.linalg.solve np.linalg.inv np.linalg.cholesky np.linalg.eigvalsh np.linalg.det",
+    ),
     (shapes, "nd.reshape np.reshape nd.ravel np.ravel nd.flatten"),
     (true_places, "np.nonzero np.where np.flatnonzero np.argwhere"),
     (moved, "np.roll np.pad np.tril np.triu np.diff"),
