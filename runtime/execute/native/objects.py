@@ -60,9 +60,7 @@ class Objects:
             return self.reference(f"@{name}")
         if isinstance(shape, Shared):
             return self.once(shape, e.effect(f"load ptr, ptr {self.hole(slots)}"))
-        if isinstance(shape, Nested):
-            return self.build_list(*self.lists(shape, e.effect(f"load ptr, ptr {self.hole(slots)}")))
-        if isinstance(shape, (Listing, Table, Mixed)):
+        if isinstance(shape, (Listing, Table, Mixed, Nested)):
             return self.build_list(*self.items(shape, slots))
         at = self.hole(slots)
         if isinstance(shape, (Arr, ArrayList)):
@@ -97,6 +95,8 @@ class Objects:
             return n, lambda k: self.box(kind, place(k))
         at = self.hole(slots)
         found = e.effect(f"load ptr, ptr {at}")
+        if isinstance(x, Nested):
+            return self.lists(x, found)
         held = self.field(found, ITEMS_AT, "ptr")
 
         def array(k: str) -> str:

@@ -128,10 +128,21 @@ def beyond_a_row(y, n):  # type: ignore[no-untyped-def]
     return a
 
 
+def lists_in_tuples(y, n):  # type: ignore[no-untyped-def]
+    out = []
+    row = [0.5]
+    for k in range(n):
+        row.append(float(k))
+        out.append(((k, k + 1), [y[0]] * 3, row, row))
+        row[0] += 1.0
+    return out, row
+
+
 CASES: list[tuple[Callable[..., Any], bool]] = [
     (table, True), (two_kinds_in_rows, True), (neighbours, True), (rows_of_numbers, True),
     (longer_and_longer, True), (one_list_in_several_places, True), (product, True),
     (table_after_table, True), (beyond_a_row, True),
+    (lists_in_tuples, True),
 ]  # fmt: skip
 
 
@@ -149,8 +160,15 @@ def test_one_list_stays_one() -> None:
     assert a[0] is a[1] is a[2] and b[1] is r is last and b[0] is r
 
 
+def test_a_list_in_many_tuples_stays_one() -> None:
+    with settings.override(executor="native", compile="now"):
+        out, row = ag.function(lists_in_tuples)(Y, 4)
+    assert all(t[2] is row and t[3] is row for t in out)
+
+
 @pytest.mark.parametrize(
-    "function", [table, neighbours, rows_of_numbers, one_list_in_several_places, beyond_a_row],
+    "function",
+    [table, neighbours, rows_of_numbers, one_list_in_several_places, beyond_a_row, lists_in_tuples],
     ids=lambda f: f.__name__,
 )  # fmt: skip
 def test_nothing_is_left_behind(function: Callable[..., Any]) -> None:
