@@ -29,7 +29,7 @@ from runtime.trace import callees, dicts, growing, items, outside, records
 from runtime.trace.attributes import Method, guard_special, set_attr, special_method
 from runtime.trace.builtins import BUILTINS
 from runtime.trace.core import Diverged, Trace, is_static
-from runtime.trace.doubts import called, doubt_inside
+from runtime.trace.doubts import called, doubt_inside, plain_exception
 from runtime.trace.heap import ANY, CLEAN
 from runtime.trace.pending import at_once
 from runtime.trace.record import Path
@@ -471,6 +471,8 @@ def instantiate(trace: Trace, handle: Any, cls: type, args: tuple[Any, ...], kwa
         and not trusted(cls)
     )
     if not ordinary or not isinstance(init, (types.FunctionType, types.WrapperDescriptorType)):
+        if plain_exception(cls):
+            guard_special(trace, cls, "__new__", "__init__")
         claim = ObjectType(cls) if not cls.__flags__ & (1 << 9) or issubclass(cls, BaseException) else OBJECT
         return run_time_call(trace, handle, args, kwargs, claim=claim)
     guard_special(trace, cls, "__new__", "__init__")

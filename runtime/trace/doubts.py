@@ -149,13 +149,21 @@ def called(trace: Trace, target: Any, values: Iterable[Any]) -> None:
         doubt_inside(trace, *values)
 
 
+def plain_exception(cls: type) -> bool:
+    """Whether it is a class of exceptions of which making one runs no code of the user's."""
+    if not issubclass(cls, BaseException) or type(cls) is not type:
+        return False
+    new, init = cls.__new__, cls.__init__
+    return isinstance(new, types.BuiltinFunctionType) and isinstance(init, types.WrapperDescriptorType)
+
+
 def _reach(target: Any) -> int:
     """What a call may change: nothing (but by its arguments' operators), its arguments, or anything."""
     if isinstance(target, Traced) or calls_python(target):
         return WILD
     if isinstance(target, type):
         standard = target.__module__ in ("collections", "types", "functools", "itertools")
-        return TAME if standard or not target.__flags__ & (1 << 9) else WILD
+        return TAME if standard or not target.__flags__ & (1 << 9) or plain_exception(target) else WILD
     if isinstance(target, np.ufunc):  # which have no module before NumPy 2.2
         return TAME
     module = getattr(target, "__module__", None) or ""

@@ -29,6 +29,7 @@ from runtime.execute.native import (
     shares,
     streams,
 )
+from runtime.execute.native.caught import without_tries
 from runtime.execute.native.emit import FALSE, OVERFLOWS, TRUE, Block, Emitter, Phi
 from runtime.execute.native.facts import gain, keeps_iterators, low_bits, often, returns_look, watches
 from runtime.execute.native.iterables import length
@@ -76,6 +77,7 @@ def lower(graph: Graph, in_order: bool = True, noting: bool = False) -> Kernel:
     in_order: whether all arrays that come in are in C order; else their strides come in too.  noting: whether
     integers that wrap are noted, as overflows are; else they leave to the plan.
     """
+    graph = without_tries(graph)
     if returns_look(graph):
         raise Unlowered("a view that is returned")
     if keeps_iterators(graph):

@@ -258,13 +258,14 @@ def _as_before(x: Value, keys: tuple[Key, ...]) -> Iterator[Node]:
 
 
 def whole(graph: Graph) -> Opened | None:
-    """A graph on what the objects and dicts among its parameters hold, where tracing knows what that is."""
+    """A graph on what the objects and dicts among its parameters hold, where tracing knows what that is, and
+    on what it reads outside."""
     holders = {
         k: Holder(p.type.cls)
         for k, p in enumerate(graph.params)
         if isinstance(p.type, ObjectType) and p.type.cls not in (None, list) and may_hold(p.type.cls)
     }
-    inside = opened(graph, holders) if holders else None
+    inside = opened(graph, holders) if holders or lifted(graph).begin.nodes else None
     if inside is None or any(isinstance(p.type, ObjectType) for p in inside.graph.params):
         return None
     return inside

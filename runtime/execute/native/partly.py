@@ -15,6 +15,7 @@ from runtime.computed import computed
 from runtime.execute import traceback
 from runtime.execute.loader import bare, load
 from runtime.execute.native import opened, sites
+from runtime.execute.native.caught import without_tries
 from runtime.execute.native.executor import NativeFunction, has_loop, unavailable
 from runtime.execute.native.kinds import Unlowered
 from runtime.execute.native.split import put_back, split
@@ -60,7 +61,7 @@ class NativeLoops:
 
     def _on_fields(self, graph: Graph) -> Callable[..., Any] | None:
         """The whole graph as native code on what the objects among its parameters hold."""
-        inside = opened.whole(graph)
+        inside = opened.whole(without_tries(graph))
         if inside is None:
             return None
         try:
@@ -110,6 +111,7 @@ class NativeLoops:
 
     def _at_run_time(self, graph: Graph, plan: Graph, node: Node) -> sites.Site | None:
         """What does a part by the types that are found when it is reached."""
+        graph = without_tries(graph)
         if not sites.promising(graph):
             return None
         run = functools.cache(lambda: bare(load(plan_source(plan), part=True)))

@@ -1,0 +1,202 @@
+"""`try` statements whose handlers are reached by `raise` statements alone are branches of native code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autograph as ag
+from runtime.config import settings
+
+NUMBERS = np.random.default_rng(3).random(60)
+
+
+class Empty(Exception):
+    pass
+
+
+class Told(Exception):
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+
+class Queue:
+    def __init__(self) -> None:
+        self.items: list[Any] = []
+        self.total = 0.0
+
+    def push(self, x: Any) -> None:
+        self.items.append(x)
+        self.total += x
+
+    def pop(self) -> Any:
+        if not self.items:
+            raise Empty("nothing is left")
+        return self.items.pop(0)
+
+
+def queue(xs: Any) -> Any:
+    q, served, missed = Queue(), [], 0
+    for i, x in enumerate(xs):
+        if i % 5 < 3:
+            q.push(x)
+        if i % 3 == 2:
+            try:
+                served.append(q.pop() + q.pop())
+            except Empty:
+                missed += 1
+    return np.array(served), q.total, len(q.items), missed
+
+
+def the_first_that_fits(xs: Any) -> Any:
+    found = 0.0
+    for x in xs:
+        try:
+            if x < 0.3:
+                raise KeyError("a")
+            if x < 0.6:
+                raise IndexError("b")
+            found += x
+        except LookupError:
+            found += 1
+        except KeyError:
+            found += 1000
+    return found
+
+
+def with_else(xs: Any) -> Any:
+    found = 0.0
+    for x in xs:
+        try:
+            if x < 0.5:
+                raise ValueError("small")
+        except ValueError:
+            found -= 1
+        else:
+            found += x
+    return found
+
+
+def one_in_another(xs: Any) -> Any:
+    found = 0.0
+    for x in xs:
+        try:
+            try:
+                if x < 0.5:
+                    raise ValueError("small")
+                found += x
+            except KeyError:
+                found += 1000
+            found += 1
+        except ValueError:
+            found += 0.25
+    return found
+
+
+def raised_in_a_handler(xs: Any) -> Any:
+    found = 0.0
+    for x in xs:
+        try:
+            if x < 0.5:
+                raise ValueError("small")
+            found += x
+        except ValueError:
+            if x > 0.97:
+                raise KeyError("large") from None
+            found += 0.25
+    return found
+
+
+def in_a_loop(xs: Any) -> Any:
+    found = 0.0
+    for x in xs:
+        try:
+            for k in range(4):
+                if x * k > 2:
+                    raise ValueError("large")
+                found += k
+        except ValueError:
+            found += 0.25
+    return found
+
+
+def looked_at(xs: Any) -> Any:
+    found = 0.0
+    for x in xs:
+        try:
+            if x < 0.5:
+                raise Told(float(x))
+            found += x
+        except Told as problem:
+            found += problem.x
+    return found
+
+
+def with_final(xs: Any) -> Any:
+    found = 0.0
+    for x in xs:
+        try:
+            if x < 0.5:
+                raise ValueError("small")
+            found += x
+        except ValueError:
+            found += 0.25
+        finally:
+            found += 2
+    return found
+
+
+def not_caught(xs: Any) -> Any:
+    found = 0.0
+    for x in xs:
+        try:
+            if x > 0.9:
+                raise ValueError("large")
+            found += x
+        except KeyError:
+            found += 0.25
+    return found
+
+
+def raised_by_python(xs: Any) -> Any:
+    found, items = 0.0, [1.0]
+    for i, x in enumerate(xs):
+        try:
+            if x > 0.9:
+                raise IndexError("large")
+            found += items[i % 2]
+        except IndexError:
+            found += 0.25
+    return found
+
+
+PROGRAMS = [queue, the_first_that_fits, with_else, one_in_another, raised_in_a_handler, in_a_loop, looked_at]
+PROGRAMS += [with_final, not_caught, raised_by_python]
+
+
+def seen(f: Callable[..., Any], xs: Any) -> str:
+    try:
+        return repr(f(xs))
+    except Exception as problem:
+        return repr(problem)
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_as_python_has_it(f: Callable[..., Any]) -> None:
+    converted = ag.function(f)
+    for xs in (NUMBERS, NUMBERS[:1], NUMBERS, NUMBERS[::-1].copy(), NUMBERS):
+        assert seen(converted, xs) == seen(f, xs)
+
+
+@pytest.mark.parametrize("f", [queue, the_first_that_fits, with_else], ids=lambda f: f.__name__)
+def test_they_are_native(f: Callable[..., Any]) -> None:
+    with settings.override(executor="native"):
+        converted = ag.function(f)
+        for _ in range(3):
+            converted(NUMBERS)
+        native = converted.traces[-1].concrete
+        assert native.executor == "native", ag.explain(converted)
+        assert native.native is not None and not native.native.bails
