@@ -93,6 +93,18 @@ def overlap(e: Emitter, a: Arr, b: Arr) -> str:
     return e.both(e.op(f"icmp ult ptr {low}, {end}"), e.op(f"icmp ult ptr {begin}, {high}"))
 
 
+def disjoint(a: Arr, b: Arr) -> bool:
+    """Whether two arrays certainly share no memory: one of them was made here, after the other was there."""
+    return any(
+        x.site not in (None, UNKNOWN) and y.age < x.age and y.site != x.site for x, y in ((a, b), (b, a))
+    )
+
+
+def same_place(a: Arr, b: Arr) -> bool:
+    """Whether two arrays are the same elements in the same order."""
+    return (a.data, a.dims, a.strides, a.dtype.num) == (b.data, b.dims, b.strides, b.dtype.num)
+
+
 def _extent(e: Emitter, a: Arr) -> tuple[str, str]:
     """The addresses of its first byte and of the one after its last."""
     before, after = "0", str(a.dtype.itemsize)

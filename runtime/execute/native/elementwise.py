@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from runtime.config import settings
-from runtime.execute.native import complexes, element_ops, saved, shares, stencils, vector_math
+from runtime.execute.native import complexes, element_ops, orders, saved, shares, stencils, vector_math
 from runtime.execute.native.accesses import Scattered, element_at, located, put_at
-from runtime.execute.native.arrays import create, dense, overlap, times
+from runtime.execute.native.arrays import create, dense, disjoint, overlap, same_place, times, turned
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.floats import cast
 from runtime.execute.native.kinds import Scalar, Unlowered, numpy_scalar
@@ -43,7 +43,7 @@ from runtime.execute.native.lines import (
 from runtime.execute.native.scalars import UFUNCS, loop_kinds
 from runtime.execute.native.state import State
 from runtime.execute.native.ufunc_loops import inner_loop
-from runtime.execute.native.values import UNKNOWN, Arr, Lazy, Num, Val, one
+from runtime.execute.native.values import Arr, Lazy, Num, Val, one
 
 CLIP: np.ufunc = getattr(np, "_core" if hasattr(np, "_core") else "core").umath.clip
 POWERS = {2: "square", 0.5: "sqrt", 1: "positive", -1: "reciprocal"}  # what `**` does for floats
@@ -69,7 +69,7 @@ def as_lazy(e: Emitter, x: Val, kind: Scalar | None = None) -> Lazy:
     if isinstance(x, Arr):
         source = x
         element = shared(e, source.element, lambda indices: element_at(e, source, indices))
-        x = Lazy(source.element, source.dims, element, (source,), True)
+        x = Lazy(source.element, source.dims, element, (source,), True, turned=orders.certain(e, source))
     if not isinstance(x, Lazy):
         raise Unlowered("an operator on an array and something else")
     return x if kind is None or x.kind == kind else converted(e, x, kind)
@@ -95,7 +95,9 @@ def converted(e: Emitter, x: Lazy, kind: Scalar) -> Lazy:
 
     element = shared(e, kind, cast_element)
     widest = max(x.widest, x.kind.dtype.itemsize)
-    return Lazy(kind, x.dims, element, x.leaves, parts=x.parts, cost=x.cost + 1, widest=widest, turns=x.turns)
+    return dataclasses.replace(
+        x, kind=kind, element=element, plain=False, cost=x.cost + 1, held=None, widest=widest
+    )
 
 
 def in_pairs(e: Emitter, x: Num, kind: Scalar) -> str:
@@ -152,8 +154,9 @@ def combined(
     widest = max(max(p.widest, p.kind.dtype.itemsize) for p in parts)
     turns = tuple(dict.fromkeys(turn for p in parts for turn in p.turns))
     return Lazy(
-        kind, dims, element, leaves, parts=merged_parts(parts), cost=total, widest=widest, turns=turns
-    )
+        kind, dims, element, leaves, parts=merged_parts(parts), cost=total, widest=widest, turns=turns,
+        turned=orders.agreed(parts, dims),
+    )  # fmt: skip
 
 
 def worth_keeping(state: State, x: Lazy, whole: bool = True) -> Lazy:
@@ -369,6 +372,12 @@ def materialized(state: State, x: Val, inside: bool = False) -> Arr:
     if isinstance(x, Arr):
         return x
     assert isinstance(x, Lazy)
+    if not inside and x.turned:
+        made = create(state, x.dims[::-1], x.kind.dtype, False)
+        to, x = (turned(made, (1, 0)), x) if x.parts else (made, orders.transposed(x))
+        with apart(state.e):
+            fill(state, to, x)
+        return turned(made, (1, 0))
     if not inside:
         new_in_order(x)
     made = create(state, x.dims, x.kind.dtype, False)
@@ -443,18 +452,6 @@ def _written(state: State, target: Arr, part: Lazy, near: Sequence[Arr]) -> bool
         with apart(e):
             fill(state, target, as_lazy(e, stored))
     return e.bails == bails
-
-
-def disjoint(a: Arr, b: Arr) -> bool:
-    """Whether two arrays certainly share no memory: one of them was made here, after the other was there."""
-    return any(
-        x.site not in (None, UNKNOWN) and y.age < x.age and y.site != x.site for x, y in ((a, b), (b, a))
-    )
-
-
-def same_place(a: Arr, b: Arr) -> bool:
-    """Whether two arrays are the same elements in the same order."""
-    return (a.data, a.dims, a.strides, a.dtype.num) == (b.data, b.dims, b.strides, b.dtype.num)
 
 
 @contextlib.contextmanager

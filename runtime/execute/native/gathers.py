@@ -18,6 +18,7 @@ from runtime.execute.native.accesses import located
 from runtime.execute.native.arrays import (
     checked_index,
     create,
+    disjoint,
     fill,
     key_parts,
     load,
@@ -31,7 +32,6 @@ from runtime.execute.native.elementwise import (
     assigned,
     common_dims,
     copied,
-    disjoint,
     is_array,
     kind_of,
     materialized,

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from runtime.execute.native import tallies
-from runtime.execute.native.arrays import dense, plus, times
-from runtime.execute.native.elementwise import disjoint, same_place
+from runtime.execute.native.arrays import dense, disjoint, plus, same_place, times
 from runtime.execute.native.emit import FALSE, Emitter
 from runtime.execute.native.values import Arr, Count, Listed, Maybe, Num, Rng, Static, Tup, Val, Zip
 from runtime.execute.native.waiting import IN_PLACE

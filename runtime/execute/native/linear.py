@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 
 from runtime.execute.native import products
-from runtime.execute.native.arrays import create, dense, item_at, load, plus, times
+from runtime.execute.native.arrays import create, dense, disjoint, item_at, load, plus, times
 from runtime.execute.native.calls import numpy_call
 from runtime.execute.native.elementwise import (
     as_lazy,
     assigned,
-    disjoint,
     is_array,
     kind_of,
     materialized,

@@ -21,6 +21,7 @@ from runtime.execute.native.arrays import create, memory, minus, plus
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.host import vector_bytes
 from runtime.execute.native.kinds import Scalar, Unlowered
+from runtime.execute.native.orders import agreed
 from runtime.execute.native.shares import own_memory, share
 from runtime.execute.native.state import State
 from runtime.execute.native.turns import stretches
@@ -417,7 +418,9 @@ def kept(state: State, source: Lazy, whole: bool) -> Lazy:
     e, part = state.e, Kept(source) if whole else KeptTile(source)
     element = shared(e, source.kind, lambda indices: part.element(e, indices))
     parts = (*(row_parts(source) if whole else source.parts), part)
-    return Lazy(source.kind, source.dims, element, source.leaves, parts=parts, cost=1, held=part)
+    return Lazy(
+        source.kind, source.dims, element, source.leaves, parts=parts, cost=1, held=part, turned=source.turned
+    )
 
 
 def in_memory(x: Lazy) -> bool:
@@ -511,4 +514,5 @@ def looped(
     element = shared(e, kinds[-1], lambda indices: part.element(e, indices))
     leaves = tuple(leaf for x in operands for leaf in x.leaves)
     parts = (*merged_parts(operands), part)
-    return Lazy(kinds[-1], tuple(dims), element, leaves, parts=parts, cost=20, held=part)
+    turned = agreed(operands, dims)
+    return Lazy(kinds[-1], tuple(dims), element, leaves, parts=parts, cost=20, held=part, turned=turned)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from runtime.execute.native.elementwise import disjoint
+from runtime.execute.native.arrays import disjoint
 from runtime.execute.native.values import Arr, Lazy, Maybe, Tup, Val, Zip
 from runtime.ir.graph import Graph, Node, Value
 

@@ -259,7 +259,7 @@ class _Lowering:
 
     def kept(self, x: Lazy, place: Arr | None) -> Arr:
         """A lazy array in memory: in that of an array that only it reads, if there is one."""
-        if place is None:
+        if place is None or x.turned:
             return elementwise.materialized(self.state, x)
         elementwise.new_in_order(x)
         elementwise.assigned(self.state, place, x)

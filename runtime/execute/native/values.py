@@ -122,7 +122,8 @@ class Lazy:
     leaves: the stored arrays that it reads.  plain: whether it is just the one leaf, element for element.
     parts: what is prepared, in this order, before the elements of a line (along the last axis).  cost: about
     how many instructions an element takes.  held: the part that keeps its lines in memory.  widest: the bytes
-    of the largest element on the way to its own.  turns: of lines that it reads from several places.
+    of the largest element on the way to its own.  turns: of lines that it reads from several places.  turned:
+    whether it is a matrix that NumPy would store with its columns side by side.
     """
 
     kind: Scalar
@@ -135,6 +136,7 @@ class Lazy:
     held: Part | None = None
     widest: int = 1
     turns: tuple[Turn, ...] = ()
+    turned: bool = False
 
 
 @dataclass(frozen=True)
