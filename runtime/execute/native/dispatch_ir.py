@@ -157,7 +157,7 @@ end:
   ret void
 }}
 
-define ptr @entry(ptr %self, ptr %args, i64 %n) {{
+define ptr @entry(ptr %self, ptr %args, i64 %n) "briefly" {{
   %r = call ptr @PyLong_FromVoidPtr(ptr @{BEGIN})
   ret ptr %r
 }}
@@ -379,7 +379,7 @@ _AT_FIRST = """
 @better = global i64 0
 @left = global i64 {MANY}
 @autograph_on_many = external global i8
-define ptr @at_first(ptr %self, ptr %args, i64 %flagged, ptr %names) {{
+define ptr @at_first(ptr %self, ptr %args, i64 %flagged, ptr %names) "briefly" {{
   %better = load ptr, ptr @better
   %isbetter = icmp ne ptr %better, null
   br i1 %isbetter, label %through, label %count
