@@ -127,8 +127,9 @@ def joined(
         given: Val,
         to: Arr,
         room: Arr,
+        ours: bool = True,
     ) -> None:
-        call_loop(state, kind, [*places, room.data], sizes, steps)
+        call_loop(state, kind, [*places, room.data], sizes, steps, ours)
         e.version += 1
         assigned(state, to, compute(given, room))
 
@@ -149,7 +150,7 @@ def joined(
                 by_room()
             else:
                 at_once = functools.partial(call_own, state, kind, own, [*places, to.data])
-                either(e, as_tried(state, own), at_once, by_room)
+                either(e, as_tried(state, own), at_once, functools.partial(by_room, ours=False))
             e.version += 1
             given = to
 
@@ -362,13 +363,17 @@ def moved(e: Emitter, dims: Sequence[str], strides: Sequence[str], indices: Sequ
     return offset
 
 
-def call_loop(state: State, kind: Scalar, places: list[str], dims: list[str], steps: list[str]) -> None:
-    """One call of the loop for one pair of matrices, or of code of our own that does the same."""
+def call_loop(
+    state: State, kind: Scalar, places: list[str], dims: list[str], steps: list[str], ours: bool = True
+) -> None:
+    """One call of the loop for one pair of matrices, or of code of our own that does the same.
+
+    ours: whether it may be our own; not where the library has other threads than that was tried with."""
     e = state.e
     loop = inner_loop(np.matmul, [kind] * 3)
     if loop is None:
         raise Unlowered("a matrix product whose inner loop is not known")
-    own, usual = our_code(e, kind, dims, steps)
+    own, usual = our_code(e, kind, dims, steps) if ours else (None, {})
     if own is None:
         by_library(state, kind, places, dims, steps, loop)
         return
