@@ -517,6 +517,7 @@ def along(state: State, target: Arr, value: Lazy, outer: list[str], size: str, d
 
     even = size.isdigit() and int(size) % width(value, target.dtype) == 0
     large = size.isdigit() and int(size) >= LARGE and value.cost < vector_math.DEAR and not value.parts
+    large = large and not state.e.unusual
 
     def some(first: str, last: str) -> None:
         for part in value.parts:

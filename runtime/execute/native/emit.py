@@ -107,7 +107,7 @@ class Emitter:
     them is made of (see `turns`).  anchor: an array whose lines are gone along so that vectors of so many
     elements lie well in memory from a column on.  helpers: other functions of the module, by name.
     tags: what is said of the aliasing of reads and of writes.
-    likely: of sizes that are not known, what they are but for unusual cases.
+    likely: of sizes that are not known, what they are but for unusual cases; unusual: code for such cases.
     pending: whether a check has failed that need not be acted on at once.  at_once: whether all are, which
     is quicker where the processor does one thing after the other.  says: what conditions stand for (see
     `narrowing`).  ands: conditions that are several at once.
@@ -120,7 +120,7 @@ class Emitter:
 
     def __init__(self, watch: bool) -> None:
         self.watch = self.reports = watch
-        self.wraps = self.noting = False
+        self.wraps = self.noting = self.unusual = False
         self.noted = ""
         self.wrapping = 0  # how many operations of NumPy's integers might
         self.blocks: list[Block] = [Block("start")]

@@ -129,9 +129,11 @@ def joined(
         room: Arr,
         ours: bool = True,
     ) -> None:
+        e.unusual, before = e.unusual or not ours, e.unusual
         call_loop(state, kind, [*places, room.data], sizes, steps, ours)
         e.version += 1
         assigned(state, to, compute(given, room))
+        e.unusual = before
 
     def one_matrix(room: Arr, indices: list[str]) -> None:
         to = at(state, target, indices)

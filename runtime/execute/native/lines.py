@@ -18,7 +18,7 @@ import numpy as np
 
 from runtime.execute.native.accesses import Scattered, element_at, located, put_at
 from runtime.execute.native.arrays import create, memory, minus, plus
-from runtime.execute.native.emit import Emitter
+from runtime.execute.native.emit import Block, Emitter
 from runtime.execute.native.host import vector_bytes
 from runtime.execute.native.kinds import Scalar, Unlowered
 from runtime.execute.native.orders import agreed
@@ -84,8 +84,21 @@ def counted(e: Emitter, start: str, stop: str, step: int, body: Callable[[str], 
         body(k.name)
         following = e.effect(f"add nuw nsw i64 {k.name}, {step}")
         k.ways = [(start, before.label), (following, e.here.label)]
+        last = e.here
         e.jump(head)
+        if e.unusual:
+            _trip_by_trip(e, last)
     e.start(out)
+
+
+def _trip_by_trip(e: Emitter, last: Block) -> None:
+    """Keep LLVM from doing several trips of the loop that ends so in a row: that takes long to compile."""
+    number = 10 + len(e.metadata)
+    last.lines[-1] += f", !llvm.loop !{number}"
+    e.metadata += [
+        f"!{number} = distinct !{{!{number}, !{number + 1}}}",
+        f'!{number + 1} = !{{!"llvm.loop.unroll.disable"}}',
+    ]
 
 
 def vectors(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from runtime.execute.native import linear
 from runtime.execute.native.executor import NativeFunction, unavailable
 from tests.execute.native.harness import both
 
@@ -20,6 +21,13 @@ def convolution(x, w):
     for i in range(2):
         for j in range(2):
             out = out + x[:, i : i + 6, j : j + 5, :] @ w[i, j]
+    return out
+
+
+def large_sums(x, w):
+    out = np.zeros((2, 40, 40), dtype=np.float32)
+    for i in range(2):
+        out = out + x @ w[i]
     return out
 
 
@@ -140,3 +148,23 @@ def test_what_waits_keeps_no_more_arrays_than_numpy():
     native = made.get_concrete_function(stack(4, 4), stack(4, 4)).native
     assert isinstance(native, NativeFunction)
     assert native.text.count("call ptr @autograph_PyArray_Empty") <= 2
+
+
+def test_a_sum_of_products_has_one_code_of_ours(monkeypatch):
+    """Where the library has other threads, the product alone is the library's: ours is not tried for it."""
+    found = []
+    find = linear.products.find
+
+    def noted(*args: Any, onto: str = "") -> Any:
+        own = find(*args, onto=onto)
+        found.append((onto, own is not None))
+        return own
+
+    monkeypatch.setattr(linear.products, "find", noted)
+    x, w = RNG.normal(size=(2, 40, 30)).astype("f4"), RNG.normal(size=(2, 30, 40)).astype("f4")
+    native = ag.function(large_sums).get_concrete_function(x, w).native
+    assert isinstance(native, NativeFunction)
+    if not any(own for _, own in found):
+        pytest.skip("no code of our own here")
+    assert {onto for onto, _ in found} == {"fadd"}
+    assert "llvm.loop.unroll.disable" in native.text  # what is seldom run is compiled as it is
