@@ -24,6 +24,7 @@ from runtime.execute.native.emit import BRIEFLY, COLD
 from runtime.execute.native.kinds import Unlowered
 from runtime.forking import ForkLock
 from runtime.mistakes import survived
+from runtime.pattern import pattern
 
 REFUSED = "LLVM does not accept the code"
 OLDEST = (0, 45)
@@ -33,6 +34,11 @@ RECENT = 8  # object files that are kept in memory
 RUNS = 32  # of passes by one builder
 LONG = 700  # lines of a function from which on half of LLVM's passes cost more than they save
 VERY_LONG = 2000  # and all but the one that keeps numbers in registers
+# A loop over elements goes on: what `lines.counted` writes.
+_COUNT = pattern(r"  (%\S+) = (add nuw nsw i64 %\S+, \d+)\n(?=  br label %each)")
+_HIDDEN = r"""  \1.next = \2
+  \1 = call i64 asm "", "=r,0"(i64 \1.next)
+"""
 # Held while LLVM works.  A fork waits for it: the child would never get what the compiling thread holds.
 # A finalizer that runs meanwhile may call a function that is compiled then, so the lock lets its owner in.
 LOCK = ForkLock()
@@ -166,6 +172,8 @@ def _compiled(text: str, optimised: bool, effort: int) -> bytes:
         if background.ending() and threading.current_thread() is not threading.main_thread():
             raise Unlowered("the process is ending")
         kinds, long = _sorted_out(text)
+        if long:
+            text = _plainly_counted(text)
         binding, machine = _binding(), _machine(min(effort, 1) if long else effort)
         with contextlib.ExitStack() as after:  # LLVM wants its things back in the reverse order
             context = after.enter_context(binding.create_context())
@@ -236,6 +244,16 @@ class _Runner:
 
 
 _runner = _Runner()
+
+
+def _plainly_counted(text: str) -> str:
+    """A module in whose very long functions LLVM does not know how loops over elements count.
+
+    Else it looks for cheaper addresses in each of them, which takes up to a third of its time there and
+    finds none: those that are written fit the processor's instructions.
+    """
+    parts = text.split("\ndefine ")
+    return "\ndefine ".join(_COUNT.sub(_HIDDEN, x) if x.count("\n") > VERY_LONG else x for x in parts)
 
 
 @functools.cache

@@ -23,7 +23,7 @@ import numpy as np
 from runtime.config import settings, user_cache
 from runtime.execute.native import host
 
-FORMAT = b"autograph object 6\n"  # change it when the same IR would have to be compiled in another way
+FORMAT = b"autograph object 7\n"  # change it when the same IR would have to be compiled in another way
 OFF = "off"
 _DIGEST = 32  # bytes of a checksum
 _SUFFIX, _UNFINISHED = ".object", ".part"

@@ -12,6 +12,7 @@ import pytest
 
 import autograph as ag
 from runtime.config import settings
+from runtime.execute.native import llvm_load
 from runtime.execute.native.executor import unavailable
 from runtime.execute.native.host import vector_bytes
 from runtime.execute.native.vector_math import possible
@@ -45,3 +46,27 @@ def test_mathematical_functions_have_fewer_forms(tmp_path: pathlib.Path, steps: 
         text = f.get_concrete_function(x, y).native_ir
     widths = set(map(int, re.findall(r"define internal \S+ x double> @tanh_(\d+)x", text)))
     assert len(widths) > 1 and (max(widths) == 4 * vector_bytes() // 8) == wider
+
+
+@pytest.mark.parametrize("shape", [(), (37,), (64, 3)])
+def test_loops_of_very_long_functions_count_plainly(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, shape: tuple[int, ...]
+) -> None:
+    """LLVM is kept from looking for other addresses in them; results are NumPy's as ever."""
+    plain = program(tmp_path / "program.py", 60)
+    compiled, given = llvm_load._plainly_counted, []
+
+    def noted(text: str) -> str:
+        given.append((text, compiled(text)))
+        return given[-1][1]
+
+    monkeypatch.setattr(llvm_load, "_plainly_counted", noted)
+    monkeypatch.setattr(llvm_load, "VERY_LONG", 300)
+    random = np.random.default_rng(2)
+    x, y = random.normal(size=shape or 1024), random.normal(size=shape or 1024)
+    with settings.override(executor="native", compile="now", cache_dir="off", math="exact"):
+        assert np.array_equal(ag.function(plain)(x, y), plain(x, y))
+    ((before, after),) = given
+    loops = len(re.findall(r"br label %each\d+$", before, re.MULTILINE)) // 2
+    assert loops > 60
+    assert after.count(".next = add nuw nsw i64") >= loops * 0.9
