@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from runtime.errors import Untraceable
@@ -26,6 +26,7 @@ from runtime.trace.variables import value_of
 from runtime.types import ArrayType, ObjectType, join
 
 _FEW = 3  # trips that are unrolled although they are the same
+_SEEN = 2  # trips of a while after which it is asked how long it goes on
 _UNROLLED_NODES = 512  # as many nodes may unrolling a loop over a range record: loops in loops multiply
 
 
@@ -131,7 +132,7 @@ def _traced_while(
     trace: Trace, test_fn: Any, body_fn: Any, carry: tuple[Any, ...], mark: Any
 ) -> tuple[Any, ...]:
     """Unroll as long as the test is static and the trips are few; else stage the whole loop."""
-    first = carry
+    first, seen = carry, [carry]
     trips = 0
     while True:
         here = trace.mark()
@@ -142,12 +143,43 @@ def _traced_while(
             return regions.staged_while(trace, test_fn, body_fn, first)
         if not answer:
             return carry
-        if trips >= _limit(trace, mark) or not trace.free_trips:
+        limit = _limit(trace, mark)
+        long = trips == _SEEN < limit < math.inf and _goes_on(trace, test_fn, seen, int(limit))
+        if trips >= limit or long or not trace.free_trips:
             trace.rollback(mark)
             return regions.staged_while(trace, test_fn, body_fn, first)
         carry = as_carry(body_fn(*carry), len(carry), body_fn, carry)
+        seen.append(carry)
         trips += 1
         trace.free_trips = max(trace.free_trips - 1, 0)
+
+
+def _goes_on(trace: Trace, test_fn: Any, seen: Sequence[tuple[Any, ...]], trips: int) -> bool:
+    """Whether the test holds before each of so many trips if numbers in the carry go on by equal steps, as
+    in those that were seen: then no more need be recorded to find that there are too many."""
+    steps: list[float] = []
+    for values in zip(*seen, strict=True):
+        if all(type(x) is int or type(x) is float for x in values):
+            found = [b - a for a, b in zip(values, values[1:], strict=False)]
+            steps.append(found[0])
+            if not all(math.isclose(step, found[0], rel_tol=1e-6) for step in found):
+                return False
+        elif all(isinstance(x, Traced) or x is values[0] for x in values):
+            steps.append(0)
+        else:
+            return False
+    here = trace.mark()
+    try:
+        for k in range(1, trips - len(seen) + 2):
+            ahead = [x + step * k if step else x for x, step in zip(seen[-1], steps, strict=True)]
+            with trace.asked():
+                if trace.protocol.truth(test_fn(*ahead)) is not True:
+                    return False
+        return any(steps)
+    except Exception:  # the test was made for other numbers: nothing is known then
+        return False
+    finally:
+        trace.rollback(here)
 
 
 def _limit(trace: Trace, mark: Any) -> float:

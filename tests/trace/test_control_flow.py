@@ -213,3 +213,43 @@ def test_code_that_catches_what_tracing_raises_is_left_to_python() -> None:
     with pytest.raises(ConcreteValueError):
         traced(guarded, np.float64(2.0))
     assert function(guarded)(np.float64(2.0)) == 3.0
+
+
+@pytest.mark.parametrize(
+    ("test", "body", "carry", "staged", "most"),
+    [
+        (
+            lambda t, x: t < 50.0,
+            lambda t, x: (t + 0.1, x + t),
+            0.0,
+            True,
+            6,
+        ),  # seen to be long after two trips
+        (lambda t, x: t < 0.95, lambda t, x: (t + 0.1, x + t), 0.0, False, 10),
+        (lambda i, x: i < 1000, lambda i, x: (i * 2, x + i), 1, False, 10),  # its steps grow
+        (lambda i, x: i != 9, lambda i, x: (i + 1, x + i), 0, False, 9),
+        (lambda i, x: i != 99, lambda i, x: (i + 1, x + i), 0, True, 6),
+        (
+            lambda i, x: (1, 1, 1, 1, 0)[i],
+            lambda i, x: (i + 1, x + i),
+            0,
+            False,
+            4,
+        ),  # fails for other numbers
+        (lambda s, x: len(s) < 7, lambda s, x: (s + "a", x * 2), "", False, 7),
+    ],
+)
+def test_long_loops_are_not_unrolled_to_find_that_they_are_long(test, body, carry, staged, most):
+    runs = []
+
+    def counted(*values):
+        runs.append(values)
+        return body(*values)
+
+    def whole(x):
+        return while_loop(test, counted, (carry, x))
+
+    result = traced(whole, A([1.0, 2.0]))
+    assert any(node.op == "while" for node in result.graph.nodes) == staged
+    assert len(runs) <= most
+    check(lambda x: while_loop(test, body, (carry, x)), (A([1.0, 2.0]),))
