@@ -284,7 +284,7 @@ class _Writer:
             self.of_dict(seen.known).append((ir.LACKING, 0, id(seen.known), self.at(key), 0))
             self.found(BUILTINS, key, expect.value)
             return
-        if kind == "keys":
+        if kind in ("keys", "apart"):
             raise _Inexpressible
         if kind == "len":
             if not isinstance(expect, StaticType) or type(expect.value) is not int:

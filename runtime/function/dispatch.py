@@ -22,7 +22,7 @@ from runtime.function.chains import Form
 from runtime.function.signature import Signature
 from runtime.places import ENTRY_FILE
 from runtime.syntax import is_name
-from runtime.trace.record import BUILTINS, Guard
+from runtime.trace.record import BUILTINS, Guard, apart
 from runtime.types import (
     ArrayType,
     FunctionOf,
@@ -195,6 +195,8 @@ class Conditions:
             step = (
                 f"len({at})"
                 if kind == "len"
+                else f"{self.name(apart)}({at})"
+                if kind == "apart"
                 else f"(*{at},)"
                 if kind == "keys"
                 else self.special_read(at, key, guard.expect)

@@ -53,11 +53,18 @@ class Identity:
     """What is known of which object a handle stands for.
 
     cls: its exact class, or None.  fresh: made by this trace, at one node, so two different fresh
-    handles are different objects.
+    handles are different objects.  group: those that a guard says are all different objects.
     """
 
     cls: type | None = None
     fresh: bool = False
+    group: Any = None
+
+    def apart(self, other: Identity | None) -> bool:
+        """Whether a guard says that two handles stand for different objects."""
+        if other is None or self.group is None:
+            return False
+        return self is not other and self.group is other.group
 
 
 Place = tuple[Identity, str, Any]
@@ -101,7 +108,8 @@ class Heap:
         self.complete: set[Identity] = set()  # objects in which what has no entry isn't there
         self.kinds: dict[Identity, Any] = {}  # of lists made here: the type of all items, the least length
         self.escaped: set[Identity] = set()
-        self.stale: set[tuple[Any, str, Any]] = set()  # (kind, key) written to objects of the outside world
+        # (class, kind, key, one of a group or None) written to objects of the outside world
+        self.stale: set[tuple[Any, str, Any, Identity | None]] = set()
         self.trust = CLEAN
         self.epoch = 0  # another one whenever what this trace did not make itself may have changed
         self.logs: list[Log] = []  # who watches; the same list for all copies
@@ -139,13 +147,22 @@ class Heap:
         """Whether an object from outside that may be this one was written at this key since the call."""
         if not self.stale:
             return False
-        classes = (who.cls, None) if who.cls is not None else {cls for cls, _, _ in self.stale}
         keys = (key, ANY) if isinstance(key, str) else (key, ANY, NO_NAME)
-        return any((cls, kind, k) in self.stale for cls in classes for k in keys)
+        return any(
+            k == kind
+            and written in keys
+            and (who.cls is None or cls in (who.cls, None))
+            and not who.apart(one)
+            for cls, k, written, one in self.stale
+        )
 
     def stale_keys(self, who: Identity, kind: str) -> set[Any]:
         """The keys at which an object from outside that may be this one was written since the call."""
-        return {key for cls, k, key in self.stale if k == kind and (cls is None or who.cls in (None, cls))}
+        return {
+            key
+            for cls, k, key, one in self.stale
+            if k == kind and (cls is None or who.cls in (None, cls)) and not who.apart(one)
+        }
 
     # ---------------------------------------------------------------- writing
     def put(self, who: Identity, kind: str, key: Any, entry: Any) -> None:
@@ -176,7 +193,7 @@ class Heap:
             self.epoch = next(_EPOCHS)
             self._written_anywhere(who, kind, key)
         if not who.fresh:
-            self.stale.add((who.cls, kind, key))
+            self.stale.add((who.cls, kind, key, who if who.group is not None else None))
         self._happened("written", (who, kind, key))
         if kind == "attr" and who.cls in (types.ModuleType, None) and not who.fresh:
             self._other_name(Identity(Namespace), "item", key)
@@ -206,12 +223,14 @@ class Heap:
         for place in [p for p in self.entries if p[1] == kind and key in (ANY, p[2])]:
             if place[0].cls is who.cls or who.cls is None and self.may_alias(place[0], who):
                 del self.entries[place]
-        self.stale.add((who.cls, kind, key))
+        self.stale.add((who.cls, kind, key, None))
 
     def may_alias(self, a: Identity, b: Identity) -> bool:
         """Whether two handles may stand for the same object."""
         if a is b:
             return True
+        if a.apart(b):
+            return False
         if a.fresh and b.fresh or a.cls is not None and b.cls is not None and a.cls is not b.cls:
             return False
         hidden = a if a.fresh else b if b.fresh else None

@@ -21,7 +21,7 @@ from runtime.trace.core import Trace, is_static
 from runtime.trace.doubts import doubt, doubt_inside, is_callback
 from runtime.trace.heap import ANY, CLEAN, NO_NAME, NOTHING, Loaded, Namespace, may_be_text
 from runtime.trace.pending import taken
-from runtime.trace.sizes import guarded_keys, known_size, readable
+from runtime.trace.sizes import guarded_keys, known_size, readable, told_apart
 from runtime.trace.values import Object, Star, Tensor, Traced, describe, known_class
 from runtime.types import (
     OBJECT,
@@ -122,7 +122,7 @@ def known_items(trace: Trace, x: Any) -> list[Any] | None:
     if known_class(x) is not list or _long(trace, x):
         return None
     size = known_size(trace, x)
-    return None if size is None else [get_item(trace, x, i) for i in range(size)]
+    return None if size is None else told_apart(trace, x, [get_item(trace, x, i) for i in range(size)])
 
 
 def sequence_of(trace: Trace, x: Any) -> Sequence[Any] | None:

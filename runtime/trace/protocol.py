@@ -246,7 +246,11 @@ class Protocol:
         if isinstance(a, Traced) and isinstance(b, Traced):
             if a._facts is b._facts or a._facts.operand is b._facts.operand:
                 return True
-            if a._facts.identity.fresh and b._facts.identity.fresh:
+            if (
+                a._facts.identity.fresh
+                and b._facts.identity.fresh
+                or a._facts.identity.apart(b._facts.identity)
+            ):
                 return False
             if isinstance(a._facts.operand, Const) and isinstance(b._facts.operand, Const):
                 return a._facts.operand.value is b._facts.operand.value

@@ -35,12 +35,18 @@ class Placeholder:
     type: Type
 
 
+def apart(items: Sequence[Any]) -> bool:
+    """Whether all items are different objects."""
+    return len({id(item) for item in items}) == len(items)
+
+
 @dataclass(frozen=True, eq=False)
 class Path:
     """root: the index of an argument, or a one-element tuple holding an object; steps: ("attr", name),
-    ("item", key), ("len", None), ("keys", None): those of a dict in order, ("special", name): a special
-    method of a class, None where it has none, or ("global", name): what a name means that the code of a
-    module with these globals reads; each applied to what the one before gave."""
+    ("item", key), ("len", None), ("keys", None): those of a dict in order, ("apart", None): whether no item
+    is there twice, ("special", name): a special method of a class, None where it has none, or ("global",
+    name): what a name means that the code of a module with these globals reads; each applied to what the one
+    before gave."""
 
     root: int | tuple[Any]
     steps: tuple[tuple[str, Any], ...] = ()
@@ -48,7 +54,8 @@ class Path:
 
     def __truediv__(self, step: tuple[str, Any]) -> Path:
         kind, key = step
-        shown = {"item": f"[{key!r}]", "len": "'s length", "keys": "'s keys"}.get(kind, f".{key}")
+        said = {"len": "'s length", "keys": "'s keys", "apart": ", each of whose items is another object"}
+        shown = f"[{key!r}]" if kind == "item" else said.get(kind, f".{key}")
         if key in ("cell_contents", "value") and self.text.startswith("captured "):
             shown = ""
         elif self.text == "global ":
@@ -75,6 +82,8 @@ class Path:
                 value = getattr(value, key, None)
             elif kind == "global":
                 value = value[key] if key in value else BUILTINS[key]
+            elif kind == "apart":
+                value = apart(value)
             else:
                 value = len(value) if kind == "len" else tuple(value)
         return value

@@ -1,6 +1,6 @@
-"""How many items lists from outside have, and dicts which keys, with the guards that this takes.
+"""How many items lists from outside have, which of them are one object, and which keys dicts have.
 
-In: handles.  Out: sizes and keys while they are what they were at the call.
+In: handles.  Out: sizes and keys while they are what they were at the call, with the guards that this takes.
 """
 
 from __future__ import annotations
@@ -9,7 +9,10 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from runtime.trace import outside
+from runtime.trace.carried import plain_lookup
 from runtime.trace.core import Trace, is_static
+from runtime.trace.heap import Identity
+from runtime.trace.record import apart
 from runtime.trace.values import Object, Traced
 from runtime.types import StaticType
 
@@ -52,3 +55,21 @@ def readable(trace: Trace, x: Traced, among: Collection[Any] = ()) -> bool:
         and trace.heap.stale_keys(facts.identity, "item").issubset(among)
         and type(facts.example) in (list, dict)
     )
+
+
+def told_apart(trace: Trace, x: Object, items: list[Any]) -> list[Any]:
+    """The items of a list from outside, told apart where they are different objects, with a guard."""
+    held, who, path = x._facts.example, x._facts.identity, x._facts.path
+    ours = [y for y in items if isinstance(y, Object) and y._facts.example is not None]
+    if type(held) is not list or path is None or not 2 <= len(ours) == len(items) == len(held):
+        return items
+    same = all(y._facts.example is one for y, one in zip(ours, held, strict=True))
+    place = path / ("apart", None)
+    if not same or not all(plain_lookup(type(one)) for one in held) or not apart(held):
+        return items
+    if who not in trace.groups and not outside.changes(trace, place):
+        trace.guard(place, StaticType(True), place.text)
+        trace.groups[who] = [Identity(type(one), group=who) for one in held]
+    for y, identity in zip(ours, trace.groups.get(who, ()), strict=False):
+        y._facts.identity = identity  # the same one, wherever the item is read again
+    return items

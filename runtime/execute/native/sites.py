@@ -199,7 +199,11 @@ def promising(graph: Graph) -> bool:
         return False
     if not all(open_type(p.type) or not isinstance(p.type, ObjectType) for p in graph.params):
         return False
-    return all(map(_possible, _reached(graph if inside is None else inside.graph)))
+    while inside is not None:
+        graph = inside.graph
+        held = _holders(graph)  # objects that lists and other objects hold
+        inside = opened(graph, held) if held else None
+    return all(map(_possible, _reached(graph)))
 
 
 def _holders(graph: Graph) -> dict[int, Holder]:
