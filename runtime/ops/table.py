@@ -113,6 +113,9 @@ def out_named(
     row: OpDef, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments of a call in which the array that is written to, and what follows it, have names."""
+    # `inspect` takes texts of functions in C apart by means of Python's tokenizer, which is slow to begin.
+    if "out" not in (getattr(row.run, "__text_signature__", None) or "out"):
+        return args, dict(kwargs)
     names = parameters(row.run)
     if "out" not in names[: len(args)] or len(args) > len(names):
         return args, dict(kwargs)
