@@ -235,12 +235,12 @@ def plain(state: State, node: Node, args: list[Val], value: Callable[..., Val]) 
     no instructions for it (`value`), and wherever a random number is drawn."""
     if draws(node, args):
         return drawn(state, node, args), True
-    e = state.e
+    e, state.released = state.e, False
     if not callable_here(state, node, args):
-        return value(state, node, args), False
+        return value(state, node, args), state.released
     mark, owned, free = e.mark(), state.owned, list(state.free)
     try:
-        return value(state, node, args), False
+        return value(state, node, args), state.released
     except Unlowered as reason:
         e.rollback(mark)
         state.owned, state.free = owned, free

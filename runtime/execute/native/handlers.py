@@ -7,7 +7,7 @@ loaded when there is such an op: most programs have few of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from runtime.execute.native.kinds import Unlowered
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         moved,
         running,
         shapes,
+        sorts,
         true_places,
     )
     from runtime.execute.native.makers import Handler
@@ -33,7 +34,8 @@ else:
     lapack = Lazy("runtime.execute.native.lapack")
     looks, makers = Lazy("runtime.execute.native.looks"), Lazy("runtime.execute.native.makers")
     moved, running = Lazy("runtime.execute.native.moved"), Lazy("runtime.execute.native.running")
-    shapes, true_places = Lazy("runtime.execute.native.shapes"), Lazy("runtime.execute.native.true_places")
+    shapes, sorts = Lazy("runtime.execute.native.shapes"), Lazy("runtime.execute.native.sorts")
+    true_places = Lazy("runtime.execute.native.true_places")
 
 # The names of `HANDLERS` in each module.
 PLACES: tuple[tuple[Any, str], ...] = (
@@ -55,6 +57,7 @@ PLACES: tuple[tuple[Any, str], ...] = (
     ),
     (shapes, "nd.reshape np.reshape nd.ravel np.ravel nd.flatten"),
     (true_places, "np.nonzero np.where np.flatnonzero np.argwhere"),
+    (sorts, "np.sort np.median"),
     (moved, "np.roll np.pad np.tril np.triu np.diff"),
 )
 _WHERE = {name: module for module, names in PLACES for name in names.split()}
@@ -74,6 +77,12 @@ def handler(op: str) -> Handler | None:
 def display(state: State, items: Val) -> Val:
     """`np.array(items)`."""
     return makers.HANDLERS["np.array"](state, [items], {})
+
+
+def in_order(state: State, maker: Hashable, x: Val) -> Val:
+    """`sorted(x)`.  maker: what the list is remembered under."""
+    found: Val = sorts.in_order(state, maker, x)
+    return found
 
 
 def prepare(ops: Iterable[str]) -> None:

@@ -14,12 +14,11 @@ import numpy as np
 
 from runtime.execute.native.arrays import create, load
 from runtime.execute.native.elementwise import as_lazy, is_array, materialized
-from runtime.execute.native.emit import FLAGS
 from runtime.execute.native.kinds import FLOAT64, Unlowered
 from runtime.execute.native.linear import fits, stored_words
 from runtime.execute.native.shares import Serial
 from runtime.execute.native.state import State
-from runtime.execute.native.ufunc_loops import inner_loop
+from runtime.execute.native.ufunc_loops import forget, inner_loop, put_away
 from runtime.execute.native.values import Arr, Val
 
 Handler = Callable[[State, list[Val], dict[str, Val]], Val]
@@ -59,14 +58,7 @@ def _loop(state: State, name: str, arrays: Sequence[Arr], out: str, sizes: Seque
     steps = [*["0"] * len(places), *(s for a in arrays for s in a.strides)]
     given = (("ptr", places), ("i64", ["1", *sizes]), ("i64", steps))
     cells = [stored_words(e, *words) for words in given]
-    e.leaving()
-    for flags in ("fetestexcept", "feclearexcept"):
-        e.declare(f"declare i32 @autograph_{flags}(i32)")
-    if e.watch:
-        now = e.effect(f"call i32 @autograph_fetestexcept(i32 {FLAGS})")
-        before = e.effect("load i32, ptr %raised")
-        e.line(f"store i32 {e.effect(f'or i32 {before}, {now}')}, ptr %raised")
-    e.line(f"call i32 @autograph_feclearexcept(i32 {FLAGS})")
+    put_away(e)
     loop, data = state.loop(ufunc, [kind.dtype for kind in kinds], found)
     e.line(f"call void {loop}(ptr {cells[0]}, ptr {cells[1]}, ptr {cells[2]}, ptr {data})")
     e.version += 1
@@ -76,7 +68,7 @@ def _checked(state: State) -> None:
     """Leave to the plan where the loop said that it failed; NumPy hears nothing else from it."""
     e = state.e
     failed = e.effect(f"call i32 @autograph_fetestexcept(i32 {INVALID})")
-    e.line(f"call i32 @autograph_feclearexcept(i32 {FLAGS})")
+    forget(e)
     e.bail_if(e.effect(f"icmp ne i32 {failed}, 0"))
 
 

@@ -28,7 +28,7 @@ from runtime.execute.native.arrays import located
 from runtime.execute.native.arrays import set_item as put_item
 from runtime.execute.native.calls import attribute, call, numpy_call
 from runtime.execute.native.emit import FALSE, FLAGS, TRUE
-from runtime.execute.native.handlers import display, handler
+from runtime.execute.native.handlers import display, handler, in_order
 from runtime.execute.native.kinds import FLOAT64, PYTHON_BOOL, PYTHON_INT, Unlowered
 from runtime.execute.native.scalars import UFUNCS, binary, lowest, truth, unary
 from runtime.execute.native.state import State
@@ -184,6 +184,8 @@ def of_items(state: State, node: Node, target: object, x: Val) -> Val | None:
         return backwards(state, x)
     if target is reversed and isinstance(x, (*LISTS, Arr)):
         return Backwards(x, iterables.count(e, x))
+    if target is sorted:
+        return in_order(state, node.outputs[0], x)
     if target is list and isinstance(x, Rng):
         return list_methods.of_range(state, node.outputs[0], x, iterables.count(e, x))
     if target is list and (isinstance(x, LISTS) or isinstance(x, Arr) and len(x.dims) == 1):

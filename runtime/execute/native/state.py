@@ -93,7 +93,8 @@ class State:
     copied by the code itself, where they must be, before they are written.
     lazily: whether the result of the node that is being lowered need not be stored.  spread: where arrays lie
     of which each thread has made some of the first axis, so that it has them in its cache.  contents: of
-    arrays, what all of their elements lie in."""
+    arrays, what all of their elements lie in.  released: whether other threads may have run since the node
+    that is being lowered began."""
 
     e: Emitter
     depth: int = 0
@@ -116,6 +117,7 @@ class State:
     lazily: bool = False
     spread: set[str] = dataclasses.field(default_factory=set)
     contents: dict[Value, Span] = dataclasses.field(default_factory=dict)
+    released: bool = False
 
     def symbol(self, value: object) -> str:
         """The symbol of a Python object, which lives as long as the code."""

@@ -111,6 +111,23 @@ def call_on_gang(
     return gang.joined(e, made)
 
 
+def put_away(e: Emitter) -> None:
+    """Code outside is about to be called that begins and ends without flags: those raised so far are kept."""
+    e.leaving()
+    for name in ("fetestexcept", "feclearexcept"):
+        e.declare(f"declare i32 @autograph_{name}(i32)")
+    if e.watch:
+        now = e.effect(f"call i32 @autograph_fetestexcept(i32 {FLAGS})")
+        before = e.effect("load i32, ptr %raised")
+        e.line(f"store i32 {e.effect(f'or i32 {before}, {now}')}, ptr %raised")
+    e.line(f"call i32 @autograph_feclearexcept(i32 {FLAGS})")
+
+
+def forget(e: Emitter) -> None:
+    """NumPy does not hear of what it has raised."""
+    e.line(f"call i32 @autograph_feclearexcept(i32 {FLAGS})")
+
+
 def caller(e: Emitter, count: int) -> str:
     """The name of a function of the module that calls a loop of so many operands and results."""
     name = f"by_loop_{count}"
