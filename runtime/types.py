@@ -333,6 +333,8 @@ def declared(t: Type) -> Type:
 
 def describes(t: Type, value: Any) -> bool:
     """Whether the run-time `value` is what `t` claims."""
+    if type(value) is np.ndarray and isinstance(t, ArrayType) and t.dtype.kind in "biufc":
+        return _is_array(value, t)  # plans ask this in loops
     if isinstance(t, StaticType):
         return same_static(t.value, value)
     if isinstance(t, WeakType):
@@ -358,6 +360,18 @@ def describes(t: Type, value: Any) -> bool:
     return t.shape is None or (
         len(t.shape) == len(actual.shape)
         and all(n is None or n == m for n, m in zip(t.shape, actual.shape, strict=True))
+    )
+
+
+def _is_array(value: np.ndarray[Any, Any], t: ArrayType) -> bool:
+    """Whether an array is of this type, which is one of numbers."""
+    if t.scalar or t.device != "cpu" or (value.dtype is not t.dtype and value.dtype != t.dtype):
+        return False
+    shape = value.shape
+    if t.shape is None or t.shape == shape:
+        return True
+    return len(t.shape) == len(shape) and all(
+        n is None or n == m for n, m in zip(t.shape, shape, strict=True)
     )
 
 

@@ -150,6 +150,8 @@ def leave(record: weakref.ref[TraceRecord], python: Callable[..., Any]) -> None:
     trace may be quicker than it again."""
     alive = record()
     if alive is not None:
+        if alive.weighing is not None and not alive.weighing.over:  # there is nothing left to be weighed
+            alive.weighing.over, alive.weighing = True, None
         alive.entry = plain_entry(alive.signature, alive.relies_on, python)
         alive.checks, alive.rows = None, ()
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+import time
 import types
 import warnings
 import weakref
@@ -77,6 +78,12 @@ _MATH_INT = {
     math.lcm,
 }
 _MATH_BOOL = {math.isnan, math.isinf, math.isfinite, math.isclose}
+_CLOCKS: dict[Any, Type] = {
+    getattr(time, clock + end): kind
+    for clock in ("time", "perf_counter", "monotonic", "process_time", "thread_time")
+    for end, kind in (("", WEAK_FLOAT), ("_ns", WEAK_INT))
+    if hasattr(time, clock + end)
+}
 _NOT_PLAIN = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _IMPURE = frozenset(
     "print input open id next iter exec eval compile setattr delattr breakpoint __import__".split()
@@ -559,6 +566,8 @@ def run_time_call(
             claim = WEAK_INT if target in _MATH_INT else WEAK_BOOL if target in _MATH_BOOL else WEAK_FLOAT
             if getattr(target, "__name__", "") in ("modf", "frexp", "prod", "fsum", "sumprod", "dist"):
                 claim = OBJECT
+    if isinstance(target, types.BuiltinFunctionType) and not args and not kwargs and claim is None:
+        claim = _CLOCKS.get(target)
     called_there = warn if target is warnings.warn else f
     result = trace.record(
         "py.call", [called_there, *args], kwargs, type=claim or _stream_claim(trace, target, args, kwargs)

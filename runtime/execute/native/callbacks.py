@@ -68,7 +68,7 @@ def callable_here(state: State, node: Node, args: list[Val]) -> bool:
     it is done with a list that is only here."""
     if not state.depth and not any(isinstance(x, LISTS) for x in args):
         return False
-    if of_math(node):
+    if of_numbers(node):
         return state.e.gang is None
     if node.op in MOVES or node.op in HEAVY:
         node = typed(state, node, args)
@@ -83,12 +83,16 @@ def callable_here(state: State, node: Node, args: list[Val]) -> bool:
     )
 
 
-def of_math(node: Node) -> bool:
-    """Whether the node calls a function of Python's `math`, of numbers and giving a number."""
+def of_numbers(node: Node) -> bool:
+    """Whether the node calls a function of `math`, of numbers and giving a number, or asks a clock."""
     target = node.inputs[0] if node.op == "py.call" and not node.attr("starred") else None
     if not isinstance(target, Const) or not isinstance(target.value, types.BuiltinFunctionType):
         return False
-    return target.value.__module__ == "math" and node.outputs[0].type in (WEAK_FLOAT, WEAK_INT, WEAK_BOOL)
+    return target.value.__module__ in ("math", "time") and node.outputs[0].type in (
+        WEAK_FLOAT,
+        WEAK_INT,
+        WEAK_BOOL,
+    )
 
 
 def typed(state: State, node: Node, args: list[Val]) -> Node:
@@ -166,9 +170,9 @@ def called(state: State, node: Node, args: list[Val]) -> Val:
     args = [lists.as_array(state, x) if isinstance(x, LISTS) else x for x in args]
     writer = _Objects(state)
     run, places = _by_position(node)
-    if of_math(node) and not all(isinstance(args[k], (Num, Static)) for k in places):
+    if of_numbers(node) and not all(isinstance(args[k], (Num, Static)) for k in places):
         raise Unlowered("a function of numbers with something else")
-    if of_math(node):
+    if of_numbers(node):
         args = [_plain(state, x) for x in args]
     objects = [writer.of(args[k], node.inputs[k]) for k in places]
     return _result(state, t, _made(state, run, objects, writer))

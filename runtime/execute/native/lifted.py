@@ -65,10 +65,11 @@ class _Lift:
         there: dict[Value, Value] = {}  # the other way
         swap: dict[Value, Operand] = {}
         nodes: list[Node] = []
+        checked = _only_checked(graph)
         for node in graph.nodes:
             node = exchanged(node, swap)
             inputs = tuple(there.get(x, x) if isinstance(x, Value) else x for x in node.inputs)
-            if self.fits(node, inputs) and not kept.intersection(node.outputs):
+            if self.fits(node, inputs, checked) and not kept.intersection(node.outputs):
                 for old, new in zip(node.outputs, self.done(node, inputs), strict=True):
                     name = here.setdefault(new, Value(new.type, new.name))
                     there[name], swap[old] = new, name
@@ -101,8 +102,9 @@ class _Lift:
             node, inputs=(*node.inputs, *(here[new] for new in taken)), regions=regions
         )
 
-    def fits(self, node: Node, inputs: tuple[Operand, ...]) -> bool:
-        """Whether a node reads outside only, or checks what was read."""
+    def fits(self, node: Node, inputs: tuple[Operand, ...], checked: set[Value]) -> bool:
+        """Whether a node reads outside only, or checks what was read.  checked: to these, nothing else is
+        done."""
         if node.op in _CHECKS:
             lead = inputs[0]
             return not isinstance(lead, Value) or any(lead in outs for outs in self.known.values())
@@ -112,7 +114,8 @@ class _Lift:
         if isinstance(first, Const):
             if node.op == "py.getattr":
                 return isinstance(first.value, (types.ModuleType, type, types.FunctionType))
-            if node.op == "py.global" and _is_code(first.value, inputs[1].value):
+            code = node.op == "py.global" and _is_code(first.value, inputs[1].value)
+            if code and node.outputs[0] not in checked:
                 return False  # what calls are made of; tracing knows better what it means
             return node.op in ("getitem", "py.global") and type(first.value) is dict
         if first in self.chains and node.op == "getitem":
@@ -132,6 +135,14 @@ class _Lift:
             if isinstance(inputs[0], Const) and type(inputs[0].value) is dict:
                 self.holders.add(id(inputs[0].value))
         return self.known[key]
+
+
+def _only_checked(graph: Graph) -> set[Value]:
+    """The values in a region of which no more is asked than that they are what they were."""
+    used = {x for node in graph.nodes for k, x in enumerate(node.inputs) if node.op != "py.check" or k > 0}
+    used |= set(graph.results)
+    checks = [node for node in graph.nodes if node.op == "py.check" and used.isdisjoint(node.outputs)]
+    return {x for node in checks for x in node.inputs[:1] if isinstance(x, Value) and x not in used}
 
 
 def _is_code(space: Any, name: Any) -> bool:

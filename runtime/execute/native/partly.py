@@ -79,8 +79,8 @@ class NativeLoops:
 
     @property
     def doubtful(self) -> bool:
-        """Whether the plan does loops."""
-        return self.idle or (has_loop(self._changed) and not self._whole)
+        """Whether the plan does loops, or may do them all the same."""
+        return self.idle or self.undecided or (has_loop(self._changed) and not self._whole)
 
     @property
     def undecided(self) -> bool:

@@ -191,7 +191,7 @@ class Site:
 
 def promising(graph: Graph) -> bool:
     """Whether a part may become native, once types are known of which nothing is known yet."""
-    if not any(open_type(p.type) for p in graph.params):
+    if not any(open_type(p.type) for p in lifted(graph).graph.params):  # names are read before it
         return False
     held = _holders(graph)
     inside = opened(graph, held)
