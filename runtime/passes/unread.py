@@ -8,6 +8,7 @@ Tracing leaves them behind where it answers all reads itself.
 from __future__ import annotations
 
 import inspect
+import types
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -157,11 +158,14 @@ def ordinary(cls: type) -> bool:
 
 def plain(cls: type) -> bool:
     """Whether instances of a class of the user's keep what they hold, and nothing happens when they die."""
-    return (
-        bool(cls.__flags__ & _OF_USERS)
-        and getattr(cls, "__dictoffset__", 0) != 0
-        and not hasattr(cls, "__del__")
-    )
+    holds = getattr(cls, "__dictoffset__", 0) != 0 or only_slots(cls)
+    return bool(cls.__flags__ & _OF_USERS) and holds and not hasattr(cls, "__del__")
+
+
+def only_slots(cls: type) -> bool:
+    """Whether instances of a class of the user's have slots and no dict."""
+    no_dict = getattr(cls, "__dictoffset__", 0) == 0
+    return no_dict and all(base is object or base.__flags__ & _OF_USERS for base in cls.__mro__)
 
 
 def _inside(node: Node, k: int) -> list[tuple[Graph, Value]]:
@@ -201,7 +205,8 @@ def kept(node: Node) -> bool:
         return False
     found = inspect.getattr_static(t.cls, name.value, None)
     simple = ordinary(t.cls) or (node.op == "py.setown" and plain(t.cls))
-    return simple and not hasattr(type(found), "__set__") and name.value != "__class__"
+    described = hasattr(type(found), "__set__") and not isinstance(found, types.MemberDescriptorType)
+    return simple and not described and name.value != "__class__"
 
 
 def _without(graph: Graph, gone: Mapping[Value, Graph]) -> Graph:

@@ -258,12 +258,13 @@ class Heap:
         """Keep what holds here and in all `others`; whether anything had to go."""
         changed = False
         for other in others:
-            here = self.copy()  # what is known of objects is asked of all of it
+            here = self  # what is known of objects is asked of all of it
             uneven = {place[0] for place in self.entries.keys() ^ other.entries.keys()}
             for place, entry in list(self.entries.items()):
                 found = other.entries.get(place, NOTHING)
                 merged = NOTHING if found is NOTHING else merge(entry, found, here, other)
                 if merged is NOTHING:
+                    here = self.copy() if here is self else here
                     del self.entries[place]
                 elif merged is not entry:
                     self.entries[place] = merged

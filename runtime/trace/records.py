@@ -109,7 +109,8 @@ def _set(trace: Trace, x: Any, name: Any, value: Any) -> Any:
     if not isinstance(x, Object) or cls is None or type(name) is not str or not plain_lookup(cls):
         return NotImplemented
     found = inspect.getattr_static(cls, name, None)
-    if hasattr(type(found), "__set__") or name == "__class__" or not cls.__flags__ & (1 << 9):
+    described = hasattr(type(found), "__set__") and not isinstance(found, types.MemberDescriptorType)
+    if described or name == "__class__" or not cls.__flags__ & (1 << 9):
         return NotImplemented
     set_own(trace, x, name, value)
     return None

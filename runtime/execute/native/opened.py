@@ -12,6 +12,7 @@ import dataclasses
 import gc
 import sys
 import threading
+import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -25,7 +26,7 @@ from runtime.ops.table import OPS
 from runtime.passes.dead import drop_dead
 from runtime.passes.fields import Key, NeededItself, Values, inner_names
 from runtime.passes.rewrite import exchanged, users, with_nodes
-from runtime.passes.unread import ordinary
+from runtime.passes.unread import only_slots, ordinary
 from runtime.syntax import is_name
 from runtime.types import OBJECT, ObjectType, TupleType, static_or_weak
 
@@ -55,7 +56,8 @@ def may_hold(cls: type) -> bool:
     """Whether reading fields of objects of a class does nothing but read them."""
     if cls is dict or cls is list:
         return True
-    own = cls.__flags__ & _OF_USERS and not issubclass(cls, type) and getattr(cls, "__dictoffset__", 0) != 0
+    holds = getattr(cls, "__dictoffset__", 0) != 0 or only_slots(cls)
+    own = cls.__flags__ & _OF_USERS and not issubclass(cls, type) and holds
     read: Any = cls.__getattribute__
     return bool(own) and read is object.__getattribute__ and not hasattr(cls, "__getattr__")
 
@@ -356,14 +358,24 @@ class Opened:
         return dict(self.holders)[k].cls
 
     def said(self, k: int, space: dict[str, Any]) -> str:
-        """A condition: that a class has something of the name of a field of its objects."""
+        """A condition: that a class says something of a field of its objects, but that it is a slot."""
         names = {str(name) for i, name in self.read + self.written if i == k and name is not APPENDED}
         if not names:
             return ""
-        space[f"N{k}"] = frozenset(names)
         classes = [c for c in self.held_by(k).__mro__ if c is not object]
         space |= {f"C{k}_{i}": c for i, c in enumerate(classes)}
-        free = [f"C{k}_{i}.__dict__.keys().isdisjoint(N{k})" for i in range(len(classes))]
+        free = []
+        for number, name in enumerate(sorted(names)):
+            at = next((i for i, c in enumerate(classes) if name in c.__dict__), len(classes))
+            slot = classes[at].__dict__[name] if at < len(classes) else None
+            if isinstance(slot, types.MemberDescriptorType):
+                names.discard(name)
+                space[f"S{k}_{number}"] = slot
+                free += [f"{name!r} not in C{k}_{i}.__dict__" for i in range(at)]
+                free.append(f"C{k}_{at}.__dict__.get({name!r}) is S{k}_{number}")
+        space[f"N{k}"] = frozenset(names)
+        every = range(len(classes) if names else 0)
+        free += [f"C{k}_{i}.__dict__.keys().isdisjoint(N{k})" for i in every]
         return f"C{k}.__mro__ is not M{k} or not ({' and '.join(free)})"
 
     def values(self, args: Sequence[Any]) -> list[Any] | None:
@@ -396,7 +408,7 @@ def _one_place(holders: Sequence[Any], above: Sequence[Any], outside: frozenset[
 
 def _place_of(x: Any) -> Any:
     """What holds the fields of a holder: itself, or the dict of an object, which others may have, too."""
-    if type(x) is dict or type(x) is list:
+    if type(x) is dict or type(x) is list or only_slots(type(x)):
         return x
     if _SHOWN and not any(isinstance(held, dict) for held in gc.get_referents(x)):
         return x  # it has no dict yet, and reads of its fields are faster as long as it has none
@@ -426,6 +438,9 @@ def _field(x: Any, name: Any, written: bool) -> Any:
         return x[name]
     if type(x) is dict:
         return x.get(name, _NOTHING)
+    first = next((c.__dict__[name] for c in type(x).__mro__ if name in c.__dict__), None)
+    if isinstance(first, types.MemberDescriptorType):
+        return getattr(x, name, _NOTHING)
     said = any(name in c.__dict__ for c in type(x).__mro__)
     if _described(x, name) or (said and written and name not in vars(x)):
         return _NOTHING
@@ -434,4 +449,5 @@ def _field(x: Any, name: Any, written: bool) -> Any:
 
 def _described(x: Any, name: Any) -> bool:
     """Whether a class decides what writing a field of its objects does."""
-    return any(hasattr(type(c.__dict__[name]), "__set__") for c in type(x).__mro__ if name in c.__dict__)
+    found = [c.__dict__[name] for c in type(x).__mro__ if name in c.__dict__]
+    return any(hasattr(type(y), "__set__") and not isinstance(y, types.MemberDescriptorType) for y in found)
