@@ -31,7 +31,8 @@ else:
                 cls.__annotations__ = given
                 for name, annotation in given.items():
                     made.__dataclass_fields__[name].type = annotation
-            own = {"__init__": _init(made, frozen), "__repr__": _show}
+            own: dict[str, Any] = {"__init__": _late_init(made, frozen), "__repr__": _show}
+            made.__signature__ = _TELLS
             if eq:
                 own |= _compared(made, frozen)
             if frozen:
@@ -50,6 +51,39 @@ _ABSENT: Any = object()
 def _is_plain(annotation: object) -> bool:
     """Whether it is a text that means nothing special to dataclasses."""
     return type(annotation) is str and not any(k in annotation for k in ("ClassVar", "InitVar", "KW_ONLY"))
+
+
+def _late_init(cls: type, frozen: bool) -> Callable[..., None]:
+    """An `__init__` that is compiled when the first instance is made: most classes of a program have none."""
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        _made_now(cls)(self, *args, **kwargs)
+
+    __init__._frozen = frozen  # type: ignore[attr-defined]
+    return __init__
+
+
+def _made_now(cls: Any) -> Callable[..., None]:
+    """The `__init__` of a class of data, compiled if it is not yet."""
+    given = cls.__dict__["__init__"]
+    if hasattr(given, "_frozen"):
+        cls.__init__ = _init(cls, given._frozen)
+    made: Callable[..., None] = cls.__dict__["__init__"]
+    return made
+
+
+class _Tells:
+    """Whoever asks a class for its signature is to find the `__init__` that says it."""
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        for cls in owner.__mro__:
+            if "__init__" in cls.__dict__:
+                _made_now(cls)
+                break
+        raise AttributeError("__signature__")
+
+
+_TELLS = _Tells()
 
 
 def _init(cls: type, frozen: bool) -> Callable[..., None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import inspect
 import pickle
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -126,3 +127,26 @@ def test_fields_keep_their_annotations() -> None:
         made = dataclass(cls)
         assert [(f.name, f.type) for f in dataclasses.fields(made)] == [(n, before[n]) for n in names]  # type: ignore[arg-type]
         assert made.__annotations__ == before
+
+
+def test_init_is_made_when_it_is_needed():
+    @dataclass(frozen=True)
+    class Base:
+        """A class."""
+
+        x: int
+        y: int = 2
+
+    class Other(Base):
+        """One with an `__init__` of its own."""
+
+        def __init__(self, z):
+            super().__init__(z, y=5)
+
+    first = Base.__init__
+    assert str(inspect.signature(Other)) == "(z)"
+    assert str(inspect.signature(Base)).startswith("(x, y=2)")
+    assert Base.__init__ is not first
+    assert (Other(1).x, Other(1).y, Base(3)) == (1, 5, Base(3, 2))
+    with pytest.raises(TypeError, match=r"Base.__init__\(\) missing 1 required positional argument: 'x'"):
+        Base()
