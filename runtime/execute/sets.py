@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from runtime.boxes import UnboundMarker
+from runtime.dataclass import dataclass
 from runtime.elements import EXACT, WEAK_CLASSES
 from runtime.execute.loader import load
 from runtime.execute.python_source import plan_source
@@ -65,7 +66,7 @@ class Left(Exception):
     """Something may not be as the loop has it: the loop does it."""
 
 
-@dataclasses.dataclass
+@dataclass
 class Tagged:
     """Numbers of several kinds, or perhaps unbound: tags has the bit of each one's kind, or 0."""
 

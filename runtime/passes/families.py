@@ -6,9 +6,9 @@ family at most one is made, so that none is there twice.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
+from runtime.dataclass import dataclass
 from runtime.ir.effects import effect_of
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.opdef import EFFECT, OpDef
@@ -31,7 +31,7 @@ class Needed(Exception):
         self.who = who
 
 
-@dataclasses.dataclass(eq=False)
+@dataclass(eq=False)
 class Made:
     """An object as values.
 
@@ -51,7 +51,7 @@ class Made:
     handed: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Shown:
     """The types of fields that are read of an object, and of those that it holds, by their names.
 

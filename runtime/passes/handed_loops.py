@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
+from runtime.dataclass import dataclass
 from runtime.ir.graph import Graph, Node, Operand, Value
 from runtime.passes.families import NO, Known, Made, Names, Needed, Shown, is_object, names_of, zero_of
 from runtime.passes.rewrite import put
@@ -18,7 +19,7 @@ from runtime.types import OBJECT, ObjectType, Type, WeakType, join, static_or_we
 ROUNDS = 48
 
 
-@dataclasses.dataclass(eq=False)
+@dataclass(eq=False)
 class _Slot:
     """Something that a loop hands on: what it is before, and which carry or field of a captured object.
 

@@ -7,9 +7,9 @@ index out of range would leave by; nothing else in the loop writes to that place
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 
+from runtime.dataclass import dataclass
 from runtime.execute.native.emit import Block, Emitter, Phi
 from runtime.execute.native.values import span_of
 from runtime.pattern import pattern
@@ -31,7 +31,7 @@ _ORDER = {"lt": ("slt", "gt"), "le": ("sle", "ge"), "gt": ("sgt", "lt"), "ge": (
 _BAIL = pattern(r"br i1 (\S+), label %bail,")
 
 
-@dataclasses.dataclass
+@dataclass
 class _Access:
     """A read or write: where it stands, and which element, counted from that of the trip; None: not known."""
 

@@ -11,6 +11,7 @@ import dataclasses
 import types
 from typing import Any
 
+from runtime.dataclass import dataclass
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.passes.rewrite import constant_key, exchanged, put
 from runtime.types import TupleType
@@ -20,7 +21,7 @@ _OF_FUNCTIONS = frozenset({"__func__", "__defaults__", "__kwdefaults__"})
 _REGIONS = frozenset({"cond", "while", "for"})
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Lifted:
     """graph: takes what `begin`, a graph that gives a tuple, gives as its last parameters.  holders: the
     addresses of dicts that `begin` reads."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 import dataclasses
 import re
 
+from runtime.dataclass import dataclass
 from runtime.execute.native.emit import Block, Emitter, Phi, needed
 from runtime.execute.native.flattened import flattened
 from runtime.execute.native.growth import NAMES, OVERFLOW, PART, Growing, checked, live
@@ -55,7 +56,7 @@ class _Cannot(Exception):
     """The loop stays as it is."""
 
 
-@dataclasses.dataclass
+@dataclass
 class _Access:
     """A place that is read or written in each trip: its base, where element 0 of it is at the first trip, and
     how far the index is from the counter (None: the same place in all trips; spot: its base and index).

@@ -16,6 +16,7 @@ import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from runtime.dataclass import dataclass
 from runtime.execute import traceback
 from runtime.execute.loader import bare, load
 from runtime.execute.native.lifted import Lifted, asked, lifted
@@ -42,7 +43,7 @@ Fields = tuple[tuple[int, Key], ...]  # of which input, which field
 Run = Callable[..., Any]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Holder:
     """What holds fields: the class of an object, dict or list.  count: of the items of a list, or APPENDED
     where the part only appends to it.  keys: of a dict, where they must be known."""
@@ -281,7 +282,7 @@ def _values(kind: Holder) -> Values:
     return Values("py.getattr", OPS, plain=ordinary(kind.cls))
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Opened:
     """graph: takes the other inputs, the fields that are read, what is lifted; yields a result and what is
     written.  holders: inputs that are opened.  rest: those that are not.  there: fields that are written

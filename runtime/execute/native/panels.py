@@ -8,9 +8,9 @@ a chain ends infinite, the flag for invalid operations is raised.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 
+from runtime.dataclass import dataclass
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.host import vector_bytes
 from runtime.execute.native.lines import counted
@@ -22,7 +22,7 @@ APART = 1 << 19  # multiplications from which on threads may share a product
 FEW = 6  # blocks of rows that are enough to be shared
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Product:
     """c = a @ b with matrices of m x k and k x n; strides in bytes, along rows and columns.
 

@@ -9,7 +9,6 @@ which the order of additions depends on nothing else.
 from __future__ import annotations
 
 import ctypes
-import dataclasses
 import functools
 import itertools
 import math
@@ -19,6 +18,7 @@ import os
 import numpy as np
 
 from runtime import threads as shared
+from runtime.dataclass import dataclass
 from runtime.execute.native import host, link, llvm_load, panels
 from runtime.execute.native.kinds import Scalar, Unlowered
 from runtime.execute.native.panels import Product
@@ -31,7 +31,7 @@ _BLOCKS = (192, 224, 240, 256, 320, 352, 384, 448, 512, 640, 768)  # chains of l
 _ROUNDED = (1, 4, 8, 16, 24, 32)  # and the halves of what is left are multiples of these
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Found:
     """A function, what keeps it in memory, whether it takes b before a, how long its chains are, and the sign
     of the zero that the first of them is added to.
