@@ -161,7 +161,7 @@ class TracedGlobals(dict[str, Any]):
             if name in self.real and {place.key, ("any", place.key)} & self.trace.volatile:
                 self.trace.guard(place, OBJECT, place.text)  # it is read at run time, if it is there
             return self.handle[name]
-        heap, written = self.trace.heap, (Namespace, "item", name)
+        heap, written = self.trace.heap, (Namespace, "item", name, None)
         if written in heap.stale:  # on one of the paths
             return global_at_run_time(self.trace, self.handle, name)
         usual = any(self.get("__builtins__") is space for space in (BUILTINS, builtins))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 import numpy as np
@@ -162,3 +163,21 @@ def test_means_of_groups_are_native() -> None:
         np.testing.assert_allclose(converted(x, 3, 20)[0], run(x, 3, 20)[0], rtol=1e-12)
         assert converted.traces[-1].concrete.executor == "native"
         assert not converted.traces[-1].concrete.not_native
+
+
+def hiding(x: Any) -> Any:
+    global max
+    if x > 0:
+        max = min
+    return max(x, 2)
+
+
+def test_a_builtin_name_that_one_way_makes_global() -> None:
+    converted = ag.function(hiding)
+    for x in (-1, 1, np.int64(3), np.int64(-3), 5.0):
+        for function in (hiding, converted):
+            globals().pop("max", None)
+            expected = (2 if x <= 0 else builtins.min(x, 2)) if function is converted else hiding(x)
+            globals().pop("max", None)
+            assert function(x) == expected
+    globals().pop("max", None)
