@@ -27,9 +27,8 @@ IN_ORDER, WRITEABLE, WARNS_ON_WRITE = 0x1, 0x400, 0x80000000
 ARRAY_API = {"Zeros": 183, "Empty": 184, "NewCopy": 85, "CopyInto": 50, "Scalar": 60, "New": 93}
 PYTHON_API = (
     "Py_IncRef", "Py_DecRef", "PyErr_Clear", "PyErr_CheckSignals", "PyErr_ExceptionMatches",
-    "PyEval_SaveThread",
-    "PyEval_RestoreThread", "PyFloat_FromDouble", "PyLong_FromLongLong", "PyLong_FromUnsignedLongLong",
-    "PyLong_AsLongLongAndOverflow",
+    "PyEval_SaveThread", "PyEval_RestoreThread", "PyFloat_FromDouble", "PyComplex_FromDoubles",
+    "PyLong_FromLongLong", "PyLong_FromUnsignedLongLong", "PyLong_AsLongLongAndOverflow",
     "PyTuple_New", "PyTuple_SetItem", "PyList_New", "PyList_SetItem", "PyList_Append", "PyList_SetSlice",
     "PyList_Reverse", "PyBytes_FromStringAndSize",
     "PyObject_Vectorcall",
@@ -61,7 +60,7 @@ def symbols() -> dict[str, int]:
     libm = ctypes.CDLL("libm.so.6")
     for name in LIBM:
         found[f"autograph_{name}"] = _address(getattr(libm, name))
-    for cls in (int, float, bool, np.ndarray):
+    for cls in (int, float, bool, complex, np.ndarray):
         found[f"autograph_type_{cls.__name__}"] = id(cls)
     for value in (True, False):
         found[f"autograph_{value}"] = id(value)

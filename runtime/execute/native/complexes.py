@@ -63,6 +63,8 @@ def cast(e: Emitter, x: Num, kind: Scalar) -> Num:
 
 def binary(e: Emitter, op: str, a: Num, b: Num) -> Num:
     """`a op b`."""
+    if a.scalar == PYTHON_COMPLEX and b.scalar == FLOAT64:  # a float to Python, which asks the left one first
+        b = one(PYTHON_FLOAT, b.text, b.const)
     weak = a.scalar.weak and b.scalar.weak
     if weak and not MIXED and a.scalar != b.scalar:
         raise Unlowered("a complex number with a real one")

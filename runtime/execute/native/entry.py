@@ -32,6 +32,7 @@ DECLARATIONS = """
 declare void @Py_DecRef(ptr)
 declare void @PyErr_Clear()
 declare ptr @PyFloat_FromDouble(double)
+declare ptr @PyComplex_FromDoubles(double, double)
 declare ptr @PyLong_FromLongLong(i64)
 declare ptr @PyLong_FromUnsignedLongLong(i64)
 declare i64 @PyLong_AsLongLongAndOverflow(ptr, ptr)
@@ -159,7 +160,7 @@ class _Entry:
         """The entry's blocks."""
         e, kernel = self.e, self.kernel
         slots = max(len(merge.types_of(kernel.result)), 1)
-        out, owned = e.slot(f"[{slots} x i64]"), e.slot(f"[{max(kernel.owned, 1)} x ptr]")
+        out, owned = e.slot(f"[{slots} x [2 x i64]]"), e.slot(f"[{max(kernel.owned, 1)} x ptr]")
         control = [e.slot("i32"), e.slot("i32"), e.slot("i32")]
         cells = saved.cells(e, len(kernel.saves))
         e.line(f"store i32 0, ptr {control[2]}")
@@ -286,6 +287,9 @@ class _Entry:
             return value
         if kind.kind == "b":
             return e.op(f"icmp ne i8 {self.field(obj, abi.HEAD, 'i8')}, 0")
+        if kind.kind == "c":  # two floats, which lie as objects do
+            at = e.op(f"getelementptr i8, ptr {obj}, i64 {abi.HEAD}")
+            return e.op(f"load {kind.llvm}, ptr {at}, align 8")
         return self.field(obj, abi.HEAD, kind.llvm)
 
     def either_number(self, obj: str, x: Num) -> list[str]:
@@ -312,7 +316,7 @@ class _Entry:
         """The type object of a kind of number."""
         if not kind.weak:
             return self.symbol(f"autograph_scalar_{kind.dtype.num}")
-        name = {"b": "bool", "i": "int", "u": "int", "f": "float"}[kind.kind]
+        name = {"b": "bool", "i": "int", "u": "int", "f": "float", "c": "complex"}[kind.kind]
         return self.symbol(f"autograph_type_{name}")
 
     # ------------------------------------------------------------------ copies and flags

@@ -14,7 +14,7 @@ class Kernel:
     """The lowered graph.
 
     text: the definition of `@kernel`.  declarations: what it needs declared.  params: one value for each
-    parameter of the graph.  result: what it returns; its holes are stored to `%out`, 8 bytes each.
+    parameter of the graph.  result: what it returns; its holes are stored to `%out`, 16 bytes for each.
     written: indexes of the parameters whose memory it writes; saves: those of them that it copies
     itself, where they must be put back, and `%saves` says to where.  owned: how many arrays it may make.
     watch: whether flags matter; outside: also those of the x87 unit, and what C functions may have cleared

@@ -134,9 +134,9 @@ class _Lowering:
         held = merge.leaves(self.e, shape, results[0])
         self.e.flush()
         for k, (llvm, text) in enumerate(held):
-            at = self.e.op(f"getelementptr i64, ptr %out, i64 {k}")
+            at = self.e.op(f"getelementptr [2 x i64], ptr %out, i64 {k}")
             llvm, text = ("i8", self.e.op(f"zext i1 {text} to i8")) if llvm == "i1" else (llvm, text)
-            self.e.line(f"store {llvm} {text}, ptr {at}")
+            self.e.line(f"store {llvm} {text}, ptr {at}, align 8")
         self.e.tell_noted()
         self.e.end("ret i32 0")
         self.e.start(Block("bail"))

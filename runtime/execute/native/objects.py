@@ -45,7 +45,7 @@ class Objects:
 
     def hole(self, slots: Iterator[int]) -> str:
         """The address of the next part of what was returned."""
-        return self.e.op(f"getelementptr i64, ptr {self.out}, i64 {next(slots)}")
+        return self.e.op(f"getelementptr [2 x i64], ptr {self.out}, i64 {next(slots)}")
 
     def build(self, shape: Val, slots: Iterator[int]) -> str:
         """A new reference to the result as an object."""
@@ -195,7 +195,11 @@ class Objects:
             return e.effect(f"call ptr @PyLong_FromLongLong(i64 {e.effect(f'load i64, ptr {at}')})")
         if kind.kind == "u":
             return e.effect(f"call ptr @PyLong_FromUnsignedLongLong(i64 {e.effect(f'load i64, ptr {at}')})")
-        return e.effect(f"call ptr @PyFloat_FromDouble(double {e.effect(f'load double, ptr {at}')})")
+        value = e.effect(f"load double, ptr {at}")
+        if kind.kind == "c":
+            imaginary = self.field(at, 8, "double")
+            return e.effect(f"call ptr @PyComplex_FromDoubles(double {value}, double {imaginary})")
+        return e.effect(f"call ptr @PyFloat_FromDouble(double {value})")
 
     def box_either(self, members: Members, at: str, tag: str) -> str:
         """A number of one of two kinds as an object."""

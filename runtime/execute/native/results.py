@@ -58,8 +58,8 @@ def handed_back(state: State, x: Val, seen: dict[Val, None]) -> Val:
         return dataclasses.replace(x, length=merge.HOLE)
     if isinstance(x, Static):
         state.symbol(x.value)
-    elif not isinstance(x, Num) or any(m.kind == "c" for m in x.members):
-        raise Unlowered("a range, slice or complex number that is returned")
+    elif not isinstance(x, Num):
+        raise Unlowered("a range or slice that is returned")
     return merge.opened(x)
 
 

@@ -21,8 +21,6 @@ def parameter(state: State, k: int, t: Type, in_order: bool) -> Val:
     in_order: whether an array is in C order; else its strides come in too.
     """
     e, scalar = state.e, scalar_of_type(t)
-    if scalar is not None and scalar.kind == "c":
-        raise Unlowered("a complex number as an argument")
     if scalar is not None:
         e.parameters.append(f"{scalar.llvm} %p{k}")
         return one(scalar, f"%p{k}")

@@ -104,3 +104,42 @@ def test_accumulated() -> None:
         return total.real, total.imag, total == w
 
     both(horner, [(MILD, 0.3, 20), (MILD, 3.0, 20), (MILD, 0.3, 0)])
+
+
+def steps(z: Any, c: Any, n: Any) -> Any:
+    k = 0
+    while abs(z) <= 2 and k < n:
+        z = z * z + c
+        k += 1
+    return z, k, c
+
+
+def root(z: Any, n: Any) -> Any:
+    for _ in range(n):
+        z = z - (z * z * z - 1) / (3 * z * z)
+    return z, -z, complex(z.real, -z.imag), abs(z)
+
+
+def spread(x: Any, c: Any) -> Any:
+    return x * c + c, (x * c).imag, c
+
+
+def turned(c: Any, x: Any) -> Any:
+    if c.imag > 0:
+        return c * 2, x
+    return c.conjugate(), x + 1
+
+
+@pytest.mark.parametrize("kind", [complex, np.complex128, np.complex64])
+def test_complex_numbers_come_in_and_go_out(kind: Any) -> None:
+    numbers = [kind(0.3 - 0.4j), kind(1 + 2j), kind(0), kind(complex(-0.0, 0.0)), kind(-1.5)]
+    x = np.arange(4.0)
+    both(steps, [(0j * z, z, 40) for z in numbers], lowered=kind is not np.complex64)
+    both(root, [(z, 5) for z in numbers if z], lowered=kind is complex)
+    both(spread, [(x, z) for z in numbers])
+    both(turned, [(z, x) for z in numbers], lowered=False)
+
+
+def test_left_complex_takes_numpys_float_for_its_own() -> None:
+    both(steps, [(0j, np.float64(x), 40) for x in (0.2, -1.9, 2.0)])
+    both(lambda z, x, n: [z * x + k - x for k in range(n)], [(1 + 1j, np.float64(2.5), 3)], lowered=False)
