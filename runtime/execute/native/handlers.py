@@ -18,6 +18,7 @@ from runtime.lazy import Lazy
 if TYPE_CHECKING:
     from runtime.execute.native import (
         counts,
+        joins,
         lapack,
         linear,
         looks,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from runtime.execute.native.makers import Handler
 else:
     counts, linear = Lazy("runtime.execute.native.counts"), Lazy("runtime.execute.native.linear")
-    lapack = Lazy("runtime.execute.native.lapack")
+    joins, lapack = Lazy("runtime.execute.native.joins"), Lazy("runtime.execute.native.lapack")
     looks, makers = Lazy("runtime.execute.native.looks"), Lazy("runtime.execute.native.makers")
     moved, running = Lazy("runtime.execute.native.moved"), Lazy("runtime.execute.native.running")
     shapes, sorts = Lazy("runtime.execute.native.shapes"), Lazy("runtime.execute.native.sorts")
@@ -41,8 +42,8 @@ else:
 PLACES: tuple[tuple[Any, str], ...] = (
     (
         makers,
-        "np.ascontiguousarray np.searchsorted nd.searchsorted np.array np.asarray np.stack np.arange np.eye "
-        "np.identity nd.transpose np.transpose np.outer np.concatenate",
+        "np.ascontiguousarray np.searchsorted nd.searchsorted np.array np.asarray np.arange np.eye "
+        "np.identity nd.transpose np.transpose np.outer",
     ),
     (
         running,
@@ -57,6 +58,7 @@ PLACES: tuple[tuple[Any, str], ...] = (
     ),
     (shapes, "nd.reshape np.reshape nd.ravel np.ravel nd.flatten"),
     (true_places, "np.nonzero np.where np.flatnonzero np.argwhere"),
+    (joins, "np.concatenate np.stack np.vstack np.hstack np.column_stack"),
     (sorts, "np.sort np.median"),
     (moved, "np.roll np.pad np.tril np.triu np.diff"),
 )

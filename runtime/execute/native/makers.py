@@ -16,12 +16,10 @@ from runtime.execute.native.accesses import Scattered, progression
 from runtime.execute.native.arrays import copied, create, dense, fill, load, located, sizes, times, turned
 from runtime.execute.native.calls import by_name, np_copy, wanted_dtype
 from runtime.execute.native.elementwise import (
-    as_lazy,
     assigned,
     is_array,
     kind_of,
     materialized,
-    new_in_order,
     operator,
 )
 from runtime.execute.native.emit import Emitter
@@ -121,14 +119,15 @@ def _stacked(state: State, items: list[Val], dtype: Val | None) -> Val:
     assert isinstance(first, (Arr, Lazy))
     for x in items[1:]:
         assert isinstance(x, (Arr, Lazy))
-        _same_sizes(state, first.dims, x.dims)
+        same_sizes(state, first.dims, x.dims)
     made = create(state, [str(len(items)), *first.dims], found, False)
     for k, x in enumerate(items):
         assigned(state, located(state.e, made, lift(k)), x)
     return made
 
 
-def _same_sizes(state: State, a: Sequence[str], b: Sequence[str]) -> None:
+def same_sizes(state: State, a: Sequence[str], b: Sequence[str]) -> None:
+    """Leave to the plan, which raises, where sizes differ."""
     if len(a) != len(b):
         raise Unlowered("arrays of different ranks side by side")
     for n, m in zip(a, b, strict=True):
@@ -142,16 +141,6 @@ def _as_array(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     if len(args) == 1 and not keywords and isinstance(args[0], Arr):
         return args[0]
     return _display(state, args, keywords)
-
-
-def _stack(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
-    if len(args) != 1 or keywords or not isinstance(args[0], Tup):
-        raise Unlowered("np.stack with options")
-    if not args[0].items or not all(map(is_array, args[0].items)):
-        raise Unlowered("np.stack of other things than arrays")
-    for x in args[0].items:
-        new_in_order(as_lazy(state.e, x))
-    return _stacked(state, list(args[0].items), None)
 
 
 # --------------------------------------------------------------------------------------------- ranges
@@ -267,36 +256,6 @@ def _outer(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     return operator(state, "mul", column, b)
 
 
-def _concatenate(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
-    """Arrays end to end along the first axis."""
-    e = state.e
-    given = by_name(args, keywords, "arrays", "axis")
-    axis, parts = given.get("axis", lift(0)), given["arrays"]
-    if not isinstance(axis, Num) or axis.const != 0 or not isinstance(parts, Tup) or not parts.items:
-        raise Unlowered("np.concatenate with these arguments")
-    items = [x for x in parts.items if isinstance(x, (Arr, Lazy)) and x.dims]
-    if len(items) != len(parts.items):
-        raise Unlowered("np.concatenate of other things than arrays")
-    for x in items:
-        new_in_order(as_lazy(e, x))
-    total = "0"
-    for x in items:
-        _same_sizes(state, items[0].dims[1:], x.dims[1:])
-        n = x.dims[0]
-        total = str(int(total) + int(n)) if total.isdigit() and n.isdigit() else (
-            n if total == "0" else e.op(f"add i64 {total}, {n}"))  # fmt: skip
-    dtype = np.result_type(*(kind_of(x).dtype for x in items))
-    made = create(state, [total, *items[0].dims[1:]], dtype, False)
-    at = "0"
-    for x in items:
-        offset = times(e, at, made.strides[0])
-        data = made.data if offset == "0" else e.op(f"getelementptr i8, ptr {made.data}, i64 {offset}")
-        part = Arr(dtype, data, x.dims, made.strides, None, frozenset(), made.depth, made.site, made.age)
-        assigned(state, part, x)
-        at = x.dims[0] if at == "0" else e.op(f"add i64 {at}, {x.dims[0]}")
-    return made
-
-
 def _search(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     """`np.searchsorted(a, v)` of a number of the same dtype: a binary search in which NaN comes last."""
     e = state.e
@@ -362,12 +321,10 @@ HANDLERS: dict[str, Handler] = {
     "nd.searchsorted": _search,
     "np.array": _display,
     "np.asarray": _as_array,
-    "np.stack": _stack,
     "np.arange": _arange,
     "np.eye": _eye,
     "np.identity": _eye,
     "nd.transpose": _transpose,
     "np.transpose": _transpose,
     "np.outer": _outer,
-    "np.concatenate": _concatenate,
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import operator
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -85,6 +86,7 @@ def value(state: State, node: Node, args: list[Val]) -> Val:
     if (context := quiet(node)) is not None:
         return Static(context)
     e, op = state.e, node.op
+    args = args if op == "py.tuple" else read_again(state, args)
     count = len(args) - len(node.keywords)
     keywords = dict(zip(node.keywords, args[count:], strict=True))
     if op in IN_PLACE and isinstance(args[0], Arr):
@@ -256,7 +258,7 @@ def python_value(state: State, node: Node, args: list[Val]) -> Val:
 
 
 def bound(state: State, x: Val) -> Val:
-    """The value of a name; an unbound one leaves to the plan, which raises."""
+    """The value of what may be an unbound name; where it is, the plan goes on, which raises."""
     if isinstance(x, Maybe):
         (state.e.defer_if if isinstance(x.number, Num) else state.e.bail_if)(state.e.negated(x.valid))
         return x.number
@@ -265,8 +267,14 @@ def bound(state: State, x: Val) -> Val:
     return x
 
 
+def read_again(state: State, args: Sequence[Val]) -> list[Val]:
+    """The values of names that may have been unbound: one is asked for once, and may be read after that."""
+    return [bound(state, x) if isinstance(x, Maybe) else x for x in args]
+
+
 def set_item(state: State, array: Val, key: Val, value: Val) -> None:
     """`array[key] = value`."""
+    array, key, value = read_again(state, (array, key, value))
     if isinstance(array, LISTS):
         if isinstance(value, Lazy):
             value = elementwise.materialized(state, value)

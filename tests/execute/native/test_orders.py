@@ -1,4 +1,4 @@
-"""New matrices that are computed from transposed ones lie as NumPy lays them, so what follows has its bits."""
+"""New matrices computed from transposed ones lie as NumPy lays them, so what follows has its bits."""
 
 from __future__ import annotations
 

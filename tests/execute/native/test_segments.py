@@ -19,15 +19,15 @@ RNG = np.random.default_rng(3)
 
 def ranked(x, y):
     a = np.exp(-x * x) + y
-    s = np.sort(a)
+    s = np.partition(a, 2)
     b = (s - s.mean()) / s.std()
-    middle = np.median(b)
+    middle = np.partition(b, 4)[4]
     return np.where(b > middle, b, -b) * 2, middle
 
 
 def solved(x, n):
     for _ in range(n):
-        x = np.linalg.solve(np.eye(4) + 0.1 * np.outer(x, x), x)
+        x = np.linalg.pinv(np.eye(4) + 0.1 * np.outer(x, x)) @ x
         x = np.tanh(x) * 0.5 + x * x - 0.1 * x
     return x
 
@@ -41,19 +41,19 @@ def told(x):
 
 def failing(x, y):
     a = x * 2 + 1
-    s = np.sort(a)
+    s = np.partition(a, 2)
     return s * y - a
 
 
 def arms(x, flag):
     if flag > 0:
-        return np.sort(x) * 2 + x
+        return np.partition(x, 2) * 2 + x
     return np.cumsum(x) - x * 3
 
 
 def written(x, y):
     a = x * 2 + y
-    x[:] = np.sort(x)
+    x[:] = np.partition(x, 2)
     b = x * 2 + y
     return a - b, x
 
