@@ -232,6 +232,14 @@ def test_at(function: Callable[..., Any], dtype: str) -> None:
     both(function, [(h, i, w)], lowered=False)
 
 
+@pytest.mark.parametrize("dtype", ("f8", "f4"))
+def test_at_warns_of_nan(dtype: str) -> None:
+    i, h, w = R.integers(-7, 7, 30), R.random(7).astype(dtype), R.random(30).astype(dtype)
+    w[3] = np.nan
+    for ufunc in (np.maximum, np.minimum, np.add):
+        both(lambda h, i, w, ufunc=ufunc: ufunc.at(h, i, w), [(h, i, w), (h, i, w[::-1])], lowered=False)
+
+
 def multiplied_at(h: Any, i: Any, w: Any) -> Any:
     np.multiply.at(h, i, w)
     return h.sum()
