@@ -232,12 +232,12 @@ def at(state: State, ufunc: np.ufunc, args: Sequence[Val]) -> Val:
     if number is None:
         given = _given(state, a, pick.dims, value)
 
-    loud = ufunc in (np.maximum, np.minimum) and kind.dtype == np.float64 and e.reports  # NumPy warns of NaN
+    loud = ufunc in (np.maximum, np.minimum) and kind.kind == "f" and e.reports  # NumPy warns of NaN
 
     def visit(target: Arr, source: Arr) -> None:
         held, other = load(e, kind, target.data), number or load(e, kind, source.data)
         if loud:
-            e.bail_if(e.op(f"fcmp uno double {held.text}, {other.text}"))
+            e.bail_if(e.op(f"fcmp uno {kind.llvm} {held.text}, {other.text}"))
         store(e, kind, target.data, one(kind, change(held, other)))
 
     pick.each(given, visit)
