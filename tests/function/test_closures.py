@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from runtime.execute.native.executor import unavailable
 
+native = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
 X = np.arange(5.0)
 Program = Callable[[], tuple[Callable[..., Any], list[Callable[[], tuple[Any, ...]]]]]
 PROGRAMS: list[Program] = []
@@ -352,6 +354,7 @@ def test_each_call_gets_another_function(make, executor):
                 assert outcome(converted, same_args()) == outcome(plain, args())
 
 
+@native
 @pytest.mark.parametrize(
     "make",
     [
@@ -383,6 +386,7 @@ class Counted(Scale):
         return v * self.a
 
 
+@native
 @pytest.mark.parametrize("executor", ["auto", "native"])
 @pytest.mark.parametrize(
     "make",

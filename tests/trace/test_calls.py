@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from runtime.execute.native.executor import unavailable
 from runtime.ir.builder import Builder
 
 
@@ -192,6 +193,7 @@ def test_functions_of_constants_that_warn_are_traced_and_warn_on_each_call():
     assert "log(-1.0)" in function.plan_source
 
 
+native = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
 NAN = float("nan")
 PAIRS = [[1.0, 2.0], [2.0, 1.0], [NAN, 1.0], [1.0, NAN], [0.0, -0.0], [-0.0, 0.0], [3.0, 3.0]]
 
@@ -239,6 +241,7 @@ def test_sorting_two_values() -> None:
             assert told(two, a, b) == told(two_in_order, a, b)
 
 
+@native
 def test_two_places_in_order_natively() -> None:
     def reversals(x: Any, rng: Any, n: int) -> Any:
         for _ in range(n):

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from runtime.execute.native.executor import unavailable
 
+native = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
 ABSENT = object()
 NAN = float("nan")
 
@@ -147,6 +149,7 @@ def test_lists_that_repeat_what_they_hold() -> None:
         assert repr(converted(np.zeros(2), k)) == repr(run(np.zeros(2), k))
 
 
+@native
 def test_means_of_groups_are_native() -> None:
     def run(x: Any, count: int, n: int) -> Any:
         covers, kept = np.stack([np.eye(2)] * count), []
