@@ -24,7 +24,7 @@ from runtime.execute.native.kinds import Unlowered
 from runtime.execute.native.llvm_load import Code
 from runtime.execute.native.lower import lower
 from runtime.ir.calls import all_nodes
-from runtime.ir.graph import Graph, Node, Value
+from runtime.ir.graph import Const, Graph, Node, Value
 from runtime.mistakes import survived
 from runtime.passes.pipeline import LARGE
 from runtime.types import (
@@ -162,7 +162,7 @@ class NativeFunction:
         if reason:
             raise Unlowered(reason)
         self._graph, self._plan, self._others = graph, plan, others
-        self._makes_arrays = _makes_wide_arrays(graph)
+        self._makes_arrays, self._leaps = _makes_wide_arrays(graph), _leaps(graph)
         self._strided = _Twin(graph, lambda: self._compile(in_order=False)[0])
         self._noting: _Twin | None = None
         self.doubtful = False
@@ -222,7 +222,8 @@ class NativeFunction:
             return other(*args)
         if not self._code.enabled.value or not _strided(args) or any(map(_folded, args)):
             return self._plan()(*args)
-        if self._makes_arrays and any(map(_turned, args)):  # what NumPy makes of them is in their order
+        # what NumPy makes of turned arrays is in their order
+        if self._makes_arrays and any(_turned(x, self._leaps) for x in args):
             return self._plan()(*args)
         strided = self._strided.ready()
         return (self._plan() if strided is None else strided.entry)(*args)
@@ -236,8 +237,11 @@ def _given_up(bails: int, calls: int) -> bool:
 def _folded(x: Any) -> bool:
     """Whether several elements of an array that may be written to may lie in one place: NumPy computes all of
     them before it stores any."""
-    if type(x) is not np.ndarray or not x.flags.writeable:
-        return False
+    return type(x) is np.ndarray and x.flags.writeable and _overlaps(x)
+
+
+def _overlaps(x: np.ndarray[Any, Any]) -> bool:
+    """Whether several elements may lie in one place."""
     reach = x.itemsize
     for step, n in sorted((abs(step), n) for step, n in zip(x.strides, x.shape, strict=True) if n > 1):
         if step < reach:
@@ -246,12 +250,30 @@ def _folded(x: Any) -> bool:
     return False
 
 
-def _turned(x: Any) -> bool:
-    """Whether the elements of an array lie in memory in another order of axes than C's."""
+def _turned(x: Any, leaping: bool = False) -> bool:
+    """Whether the elements of an array lie in memory in another order of axes than C's, or (leaping) some of
+    them may do that, where rows overlap, as those of windows do."""
     if type(x) is not np.ndarray or x.ndim < 2:
         return False
     steps = [abs(step) for step, n in zip(x.strides, x.shape, strict=True) if n != 1]
-    return any(a < b for a, b in zip(steps, steps[1:], strict=False))
+    return any(a < b for a, b in zip(steps, steps[1:], strict=False)) or (leaping and _overlaps(x))
+
+
+def _leaps(graph: Graph) -> bool:
+    """Whether there are slices with other steps than 1: of overlapping rows they pick another order."""
+    for node in all_nodes(graph):
+        step = node.inputs[2] if node.op == "py.slice" else Const(None)
+        if not isinstance(step, Const) or step.value not in (None, 1, -1) or any(map(_leaping, node.inputs)):
+            return True
+    return False
+
+
+def _leaping(x: object) -> bool:
+    """Whether a key, or a part of one, is a slice with a step other than 1 (or one back)."""
+    value = x.value if isinstance(x, Const) else x
+    if isinstance(value, tuple):
+        return any(map(_leaping, value))
+    return isinstance(value, slice) and value.step not in (None, 1, -1)
 
 
 def _makes_wide_arrays(graph: Graph) -> bool:

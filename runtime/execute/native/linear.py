@@ -73,8 +73,18 @@ def norm(state: State, args: Sequence[Val]) -> Val:
         x = materialized(state, x)
     if not isinstance(x, Arr) or x.element.kind != "f" or x.turned:  # it goes through them as they lie
         raise Unlowered("np.linalg.norm of this")
+    descending(state.e, x)
     flat = side_by_side(state, x)
     return numpy_call(state, "sqrt", [product(state, flat, flat, flat.element)], {})
+
+
+def descending(e: Emitter, x: Arr) -> None:
+    """Leave to the plan an array whose axes lie in another order than C's."""
+    steps = [s for s, n in zip(x.strides, x.dims, strict=True) if n != "1"]
+    for far, near in zip(steps, steps[1:], strict=False):
+        if not (far in e.strides and near in e.strides):
+            a, b = (e.call("i64", "llvm.abs.i64", ("i64", s), ("i1", "false")) for s in (far, near))
+            e.bail_if(e.op(f"icmp slt i64 {a}, {b}"))
 
 
 def operands(state: State, args: Sequence[Val]) -> tuple[Arr, Arr, Scalar]:

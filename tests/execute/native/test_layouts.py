@@ -11,6 +11,7 @@ import pytest
 import autograph as ag
 from runtime.config import settings
 from runtime.execute.native.executor import unavailable
+from tests.execute.native.harness import both
 
 pytestmark = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
 R = np.random.default_rng(8)
@@ -88,3 +89,28 @@ def test_what_has_no_known_type_is_laid_out_likewise() -> None:
         with settings.override(executor="native", compile="now"):
             found, wanted = ag.function(bounded)(x), bounded(x)
         assert (found.strides, found.tobytes()) == (wanted.strides, wanted.tobytes())
+
+
+def norms(x):  # type: ignore[no-untyped-def]
+    return np.linalg.norm(x), np.linalg.norm(x[1:]), np.linalg.norm(x[:, 1])
+
+
+def test_norms_go_through_memory_in_its_order() -> None:
+    both(norms, [(X,)])
+    for x in (X.T, np.asfortranarray(X), X[::2, ::3], X[::-1], X[:, ::-1]):
+        for k in range(9):
+            both(norms, [(x * (k + 1),)], lowered=False)
+
+
+@pytest.mark.parametrize("step", [2, 3, -1, 1])
+def test_overlapping_rows(step: int) -> None:
+    """Windows: every second element of their rows lies as far apart as the rows do."""
+    windows = np.lib.stride_tricks.sliding_window_view(R.random(3000), 60)
+
+    def every(v):  # type: ignore[no-untyped-def]
+        return v[:, ::step] * 1.1, np.zeros_like(v[:, ::step]), np.copy(v[::step])
+
+    with settings.override(executor="native", compile="now"):
+        found = ag.function(every)(windows)
+    for one, other in zip(every(windows), found, strict=True):
+        assert one.tobytes() == other.tobytes() and one.strides == other.strides
