@@ -6,10 +6,13 @@ family at most one is made, so that none is there twice.
 
 from __future__ import annotations
 
+import inspect
+import types
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from runtime.dataclass import dataclass
-from runtime.ir.effects import effect_of
+from runtime.ir.effects import effect_of, tame
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.opdef import EFFECT, OpDef
 from runtime.ir.walk import walk_graphs
@@ -20,7 +23,8 @@ from runtime.types import OBJECT, ArrayType, ObjectType, Type, WeakType, join, s
 DEPTH = 3  # of objects in objects
 _ZEROS = {"bool": False, "int": 0, "float": 0.0, "complex": 0j}
 NO, YES = Const(False), Const(True)
-_QUIET = frozenset({"py.getattr", "py.check", "py.bound", "py.expect", "raise"})
+_QUIET = frozenset({"py.check", "py.bound", "py.expect", "py.global", "raise"})
+_METHODS = frozenset({"append", "pop", "clear", "insert", "reverse", "copy"})  # of lists: they run no code
 Names = tuple[str, ...]
 
 
@@ -87,6 +91,7 @@ class Families:
         self.made: set[Value] = set()
         self.written: set[Value] = set()  # in a loop around which they were made
         self.layouts: dict[type, Names | None] = {}
+        self.calmness: dict[type, bool] = {}
         self.keys: dict[tuple[Value, Names], Value] = {}
         self.homes = {
             region: (outer, n, k)
@@ -165,33 +170,83 @@ class Families:
 
     def calm(self, cls: type) -> bool:
         """Whether nothing in the graph can write to objects of a class that come from outside."""
-        for graph in walk_graphs(self.graph):
-            lists = {
-                n.outputs[0]
-                for n in graph.nodes
-                if n.op == "py.getattr" and n.inputs[0].type == ObjectType(list)
-            }
-            makers = {n.outputs[0] for n in graph.nodes if is_maker(n)}
-            for node in graph.nodes:
-                if not node.regions and not self._harmless(node, cls, lists, makers):
-                    return False
-        return True
+        if cls not in self.calmness:
+            graphs = walk_graphs(self.graph)
+            self.calmness[cls] = all(_Calm(graph, cls, self.table).holds() for graph in graphs)
+        return self.calmness[cls]
 
-    def _harmless(self, node: Node, cls: type, lists: set[Value], makers: set[Value]) -> bool:
-        first = node.inputs[0] if node.inputs else None
+
+class _Calm:
+    """Whether one region runs no code that could write to objects of a class, and writes to none itself but
+    to those that it has just made."""
+
+    def __init__(self, graph: Graph, cls: type, table: Mapping[str, OpDef]) -> None:
+        self.graph, self.cls, self.table = graph, cls, table
+        self.methods: set[Operand] = set()  # of lists
+        self.young: set[Operand] = set()  # made, and nothing else done to them yet
+
+    def holds(self) -> bool:
+        """The answer."""
+        return all(map(self.node, self.graph.nodes))
+
+    def node(self, node: Node) -> bool:
+        """The same of one node."""
+        first = node.inputs[0] if node.inputs else NO
+        if is_maker(node):
+            self.young.update(node.outputs)
+            return True
         if node.op in ATTRIBUTE_WRITES:
-            t = first.type if first is not None else OBJECT
-            other = isinstance(t, ObjectType) and t.cls not in (None, cls)
-            return first in makers or (other and kept(node))
-        if effect_of(node, self.table) != EFFECT:
-            return node.op != "setitem" or first is None or first.type not in (OBJECT, ObjectType(dict))
-        if node.op in _QUIET:
-            return node.op != "py.getattr" or first is None or first.type != OBJECT
-        if node.op == "py.call":
-            target = first.value if isinstance(first, Const) else None
-            raising = isinstance(target, type) and issubclass(target, BaseException)
-            return makes(node) or first in lists or target in (range, enumerate, zip, len) or raising
-        return False
+            mine = first in self.young
+            self.young.difference_update(node.inputs[1:])
+            return mine or (class_of(first.type) not in (None, self.cls) and kept(node))
+        self.young.difference_update(node.inputs)
+        if node.regions:
+            return self.around(node, first)
+        if node.op == "py.getattr":
+            return self.read(node, first)
+        if node.op == "setitem":
+            return class_of(first.type) is list or isinstance(first.type, ArrayType)
+        if effect_of(node, self.table) != EFFECT or node.op in _QUIET:
+            return True
+        return node.op == "py.call" and self.call(node, first)
+
+    def around(self, node: Node, first: Operand) -> bool:
+        """Of what a node with regions does besides them."""
+        if node.op == "while":
+            return bool(node.regions[0].results) and tame(node.regions[0].results[0].type)
+        if node.op == "for":
+            made = isinstance(first.type, ObjectType) and first.type.item is not None
+            return made or tame(first.type)
+        return node.op == "try" or (node.op == "cond" and tame(first.type))
+
+    def read(self, node: Node, first: Operand) -> bool:
+        """Of a read of an attribute."""
+        cls, name = class_of(first.type), node.inputs[1]
+        if isinstance(first, Const) or not isinstance(name, Const):
+            return isinstance(name, Const)
+        if cls is list and name.value in _METHODS:
+            self.methods.update(node.outputs)
+        if cls is None:
+            return not isinstance(first.type, ObjectType)
+        if not cls.__flags__ & (1 << 9):
+            return True
+        found = inspect.getattr_static(cls, name.value, None)
+        simple = isinstance(found, (types.FunctionType, types.MemberDescriptorType))
+        own: Any = cls.__getattribute__
+        ordinary = own is object.__getattribute__ and not hasattr(cls, "__getattr__")
+        return ordinary and (simple or not hasattr(type(found), "__get__"))
+
+    def call(self, node: Node, first: Operand) -> bool:
+        """Of a call."""
+        if makes(node) or first in self.methods:
+            return True
+        target: Any = first.value if isinstance(first, Const) else None
+        if any(target is one for one in (range, enumerate, zip, len)):
+            return all(tame(x.type) or getattr(x.type, "item", None) for x in node.inputs[1:])
+        if not isinstance(target, type) or not issubclass(target, BaseException):
+            return False
+        new, init = target.__new__, target.__init__
+        return isinstance(new, types.BuiltinFunctionType) and isinstance(init, types.WrapperDescriptorType)
 
 
 def goes_to(graph: Graph, node: Node, k: int) -> Iterator[tuple[Graph, Value]]:

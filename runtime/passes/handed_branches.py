@@ -20,7 +20,7 @@ class Branch(Inside):
     """A `cond`."""
 
     def __init__(self, outer: Region, node: Node) -> None:
-        super().__init__(outer, node, 1)
+        super().__init__(outer, node)
         self.outputs: list[Value] = []
         self.ends: list[tuple[Region, list[Operand], Graph]] = []  # of arms that have an end
 
@@ -28,6 +28,7 @@ class Branch(Inside):
         """Put what becomes of the node into the region around it."""
         node, outer = self.node, self.outer
         pred = outer.itself(node.inputs[0])
+        self.look(node.inputs[1:])
         arms = []
         for arm in node.regions:
             known: Known = {}

@@ -41,7 +41,7 @@ class Loop(Inside):
 
     def __init__(self, outer: Region, node: Node) -> None:
         self.lead, self.count = int(node.op == "for"), node.attr("carries")
-        super().__init__(outer, node, self.lead + self.count)
+        super().__init__(outer, node)
         self.body = 0 if node.op == "for" else 1
         self.types: dict[tuple[Value, Names], Type | None] = {}  # of the leaves of what is handed on
         self.fixed: dict[
@@ -54,19 +54,21 @@ class Loop(Inside):
         """Put what becomes of the node into the region around it."""
         node, outer, work = self.node, self.outer, self.work
         carries = node.inputs[self.lead : self.lead + self.count]
-        self.slots = []
-        for at, (x, out) in enumerate(zip(carries, node.outputs, strict=True)):
-            if self.handled(x, out):
-                if outer.object(x) is None:
-                    x = self.shown_as_values(x, at, out)
-                self.slots.append(_Slot(x, out, at))
-        handled = {slot.at for slot in self.slots}
+        pairs = list(enumerate(zip(carries, node.outputs, strict=True)))
+        handled = {at for at, (x, out) in pairs if self.handled(x, out)}
         self.kept = [at for at in range(self.count) if at not in handled]
-        if node.regions[self.body].diverges and (handled or any(self.objects)):
-            raise Needed(frozenset({slot.left for slot in self.slots}) or self.keys())
         inputs = tuple(
             outer.itself(x) for x in (*node.inputs[: self.lead], *(carries[at] for at in self.kept))
         )
+        self.look(node.inputs[self.lead + self.count :])
+        self.slots = []
+        for at, (x, out) in pairs:
+            if at in handled:
+                x = put(x, outer.swap)
+                first = x if outer.object(x) is not None else self.shown_as_values(x, at, out)
+                self.slots.append(_Slot(first, out, at))
+        if node.regions[self.body].diverges and (handled or any(self.objects)):
+            raise Needed(frozenset({slot.left for slot in self.slots}) or self.keys())
         for slot in self.slots:
             self.learn(slot.first, slot.left, ())
         for _ in range(ROUNDS):

@@ -186,13 +186,18 @@ def making(which: Made, fields: Mapping[str, Operand], name: str) -> tuple[list[
 class Inside:
     """A node with regions, and the objects that these capture."""
 
-    def __init__(self, outer: Region, node: Node, first: int) -> None:
+    def __init__(self, outer: Region, node: Node) -> None:
         self.outer, self.work, self.node = outer, outer.work, node
-        self.captured = node.inputs[first:]
-        self.objects = [outer.object(x) for x in self.captured]
+        self.captured: tuple[Operand, ...] = ()
+        self.objects: list[Made | None] = []
         self.taken: dict[Value, None] = {}  # values that fields are, which the regions take
         self.origin: dict[Made, Value] = {}  # of what stands for an object in a region: what it is outside
         self.before: dict[Made, dict[str, Operand]] = {}  # what that holds at the start
+
+    def look(self, captured: Sequence[Operand]) -> None:
+        """See which of the captured values are objects, when those are made that are needed themselves."""
+        self.captured = tuple(put(x, self.outer.swap) for x in captured)
+        self.objects = [self.outer.object(x) for x in self.captured]
 
     def entered(self, known: Known, params: Sequence[Value], values: dict[Value, Value]) -> None:
         """Let the parameters of a region that stand for captured objects be objects."""

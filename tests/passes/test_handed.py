@@ -213,6 +213,47 @@ def by_two_names(s: Any, n: int) -> Any:
     return p is q, p, q
 
 
+def written_after_it_is_kept(s: Any, n: int) -> Any:
+    first, kept = Spot(1.0, 2.0), []
+    kept.append(first)
+    now = first
+    for _ in range(n):
+        now = Spot(now.x + 1, now.y)
+    first.x = 7.0
+    return now.x, kept[0].x
+
+
+class Writing:
+    """A property writes to another object."""
+
+    def __init__(self, other: Any) -> None:
+        self.other = other
+
+    @property
+    def it(self) -> Any:
+        exec("self.other.x += 1.0")
+        return 1.0
+
+
+def written_by_a_property(s: Any, n: int) -> Any:
+    now, writing, total = s, Writing(s), 0.0
+    for i in range(n):
+        total += now.x + writing.it
+        if i > 2:
+            now = Spot(now.x + 1, now.y)
+    return now.x, total
+
+
+def two_carries_of_one(s: Any, n: int) -> Any:
+    p = q = Spot(1.0, 0.5)
+    for i in range(n):
+        p.x += 1.0
+        if i % 2:
+            p = Spot(q.x, p.y)
+        q = q if i < 3 else s
+    return p.x, q.x, p is q
+
+
 def linked(s: Any, n: int) -> Any:
     s, k = Spot(0.0, None), 0
     for _ in range(n):
@@ -294,7 +335,8 @@ ALL = [
     one_twice,
 ]
 ALL += [a_field_is_exchanged, handed_to_another, linked, of_data, raised, with_a_property, with_a_loud_class]
-ALL += [more_later, lists_of_one_name, by_two_names]
+ALL += [more_later, lists_of_one_name, by_two_names, written_after_it_is_kept, written_by_a_property]
+ALL += [two_carries_of_one]
 
 
 def seen(f: Callable[..., Any], make: Callable[[], Any], n: int) -> Any:
@@ -418,7 +460,7 @@ class Writer:
         return made
 
 
-@pytest.mark.parametrize("seed", [*range(40), 339])
+@pytest.mark.parametrize("seed", [*range(40), 339, 716])
 def test_random_programs(seed: int) -> None:
     writer = Writer(seed)
     f = writer.function()
