@@ -138,8 +138,9 @@ def _replaced(trace: Trace, x: Any, changes: dict[str, Any]) -> Any:
 def _changes_tuple(target: types.MethodType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether it is `t._replace(...)` of a named tuple, with fields that it has."""
     cls, function = type(target.__self__), target.__func__
-    ours = function.__name__ == "_replace" and function is getattr(cls, "_replace", None)
-    if not ours or not is_namedtuple(cls) or args:
+    if type(function) is not types.FunctionType or function.__name__ != "_replace" or args:
+        return False
+    if function is not getattr(cls, "_replace", None) or not is_namedtuple(cls):
         return False
     library = collections.namedtuple.__code__.co_filename
     return function.__code__.co_filename == library and kwargs.keys() <= set(getattr(cls, "_fields", ()))

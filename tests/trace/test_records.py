@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import enum
 from collections.abc import Callable
 from dataclasses import InitVar, dataclass, field
 from typing import Any, ClassVar, NamedTuple
@@ -216,3 +217,35 @@ def test_nobody_can_tell(f: Callable[..., Any], executor: str) -> None:
         for n in (5, 0, 1, np.int64(7), 30):
             for make in (lambda: Checked(1.0, 0, 3.0), lambda: Derived(2.0, 1, 1)):
                 assert seen(converted, make, n) == seen(f, make, n), (n, make)
+
+
+class Turn(enum.Enum):
+    LEFT = "l"
+    RIGHT = "r"
+
+    @property
+    def other(self) -> Turn:
+        members = list(Turn)
+        return members[(members.index(self) + 1) % 2]
+
+
+class Walker:
+    def __init__(self) -> None:
+        self.turn, self.steps = Turn.LEFT, 0
+
+    def walk(self) -> None:
+        self.steps += 1
+        self.turn = self.turn.other
+
+
+def test_a_method_that_is_looked_up_at_run_time_may_have_any_name() -> None:
+    def walked(n: int) -> tuple[Turn, int]:
+        walker = Walker()
+        for _ in range(n):
+            walker.walk()
+        return walker.turn, walker.steps
+
+    f = ag.function(walked)
+    assert f(9) == walked(9)
+    told = str(ag.explain(f))
+    assert "TensorBoolError" not in told and "__name__" not in told
