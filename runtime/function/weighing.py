@@ -16,21 +16,28 @@ from runtime.function.concrete import ConcreteFunction
 
 register_hidden(__file__)
 TURNS = (False, True, True, False, True, False, False, True)  # whether Python's; even for calls in any rhythm
-SURE, LIKELY = 0.33, 0.8  # of Python's time: after one call each, and after two
+SURE, LIKELY = 0.33, 0.8  # of Python's time: after two of its calls, and after three
+LONG = 0.1  # seconds: a call of Python's that takes longer was not held up by chance
 LEAST = 1.03  # times Python's: to leave the trace for less does not pay
 # Seconds: a call of Python's may take a thousand times as long as native code, or a hundred times as long as
 # code that is called in the midst of a plan again and again.
 SHORT, SHORT_PARTS, LONGEST = 1e-3, 2e-5, 0.03
+HELD_UP = 3  # calls of ours that seem too long for Python to be tried: one or two may have been held up
 PATIENCE, AT_MOST = 20, 60  # calls until the types of all parts are known; and in all: some may raise
 
 
 def verdict(ours: Sequence[float], python: Sequence[float]) -> bool | None:
-    """Whether Python is quicker, by the seconds of calls; None if that is not known yet."""
+    """Whether Python is quicker, by the seconds of calls; None if that is not known yet.
+
+    A call takes a hundred times as long where the machine does something else in the midst of it, so what a
+    single one shows is not believed.
+    """
     if not ours or not python:
         return None
     mine, its = min(ours), min(python)
-    calls = min(len(ours), len(python))
-    if mine < SURE * its or calls > 1 and mine < LIKELY * its:
+    if mine < SURE * its and (len(python) > 1 or its > LONG):
+        return False
+    if mine < LIKELY * its and len(python) > 2:
         return False
     return its * LEAST < mine if len(ours) + len(python) == len(TURNS) else None
 
@@ -47,7 +54,7 @@ class Weighing:
         self.concrete, self.python, self.decided = concrete, python, decided
         self.ours: list[float] = []
         self.its: list[float] = []
-        self.calls, self.busy, self.warm, self.over = 0, False, False, False
+        self.calls, self.slow, self.busy, self.warm, self.over = 0, 0, False, False, False
 
     def __call__(
         self, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *values: Any
@@ -68,8 +75,10 @@ class Weighing:
 
     def ready(self) -> bool:
         """Whether what runs the trace is what will run it from now on."""
+        if self.concrete.pending:
+            return False
         self.calls += 1
-        if self.concrete.pending or (self.concrete.undecided and self.calls < PATIENCE):
+        if self.concrete.undecided and self.calls < PATIENCE:
             return False
         if not self.concrete.doubtful or self.calls > AT_MOST:
             self.decide(False)
@@ -78,8 +87,9 @@ class Weighing:
     def note(self, by_python: bool, seconds: float, parts: int) -> None:
         """Take down what a call took, and how many native parts it called; the first of ours makes ready."""
         if not self.warm:
-            self.warm = True
-            if parts and seconds > (LONGEST if seconds < SHORT_PARTS * parts else SHORT):
+            slow = parts and seconds > (LONGEST if seconds < SHORT_PARTS * parts else SHORT)
+            self.warm, self.slow = not slow, self.slow + 1
+            if slow and self.slow == HELD_UP:
                 self.decide(False)
             return
         (self.its if by_python else self.ours).append(seconds)

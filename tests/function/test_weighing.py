@@ -100,7 +100,11 @@ def watched(function: Callable[..., Any], clock: Clock) -> Any:
         ([1.0], [], None),
         ([1.0], [4.0], False),
         ([1.0], [2.0], None),
-        ([1.0, 1.1], [2.0, 2.1], False),
+        ([0.01], [0.04], None),
+        ([0.01], [0.04, 0.05], False),
+        ([0.01], [0.04, 0.005], None),
+        ([1.0, 1.1], [2.0, 2.1], None),
+        ([1.0, 1.1], [2.0, 2.1, 2.2], False),
         ([1.0, 1.1], [1.1, 1.2], None),
         ([1.0] * 4, [1.1] * 4, False),
         ([1.0] * 4, [1.0] * 4, False),
@@ -127,7 +131,7 @@ def test_the_quicker_one_does_the_calls(
     clock = Clock(monkeypatch, python, 1e-3)
     call = watched(served, clock)
     xs = np.arange(12.0)
-    for _ in range(14):
+    for _ in range(30):
         mine, its = Queue(), Queue()
         found, wanted = call(xs, mine), served(xs, its)
         assert found[0].tolist() == wanted[0].tolist() and found[1] == wanted[1] and mine.items == its.items
@@ -211,6 +215,56 @@ def test_threads() -> None:
         thread.join()
     assert not wrong
     assert f.traces[-1].weighing is None or f.traces[-1].by_python
+
+
+class Pretended:
+    """A trace that is pending for so many calls."""
+
+    def __init__(self, waits: int) -> None:
+        self.waits, self.undecided, self.doubtful, self.native_calls = waits, False, True, 0
+
+    @property
+    def pending(self) -> bool:
+        self.waits -= 1
+        return self.waits >= 0
+
+
+@pytest.mark.parametrize("held_up", range(9))
+def test_one_call_that_was_held_up_decides_nothing(held_up: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whosever it is: the others show what both take."""
+    now, verdicts = [0.0], []
+    monkeypatch.setattr(weighing.time, "perf_counter", lambda: now[0])
+
+    def takes(seconds: float) -> None:
+        now[0] += seconds + (0.03 if k == held_up else 0.0)
+
+    one = weighing.Weighing(Pretended(0), lambda: takes(0.5e-3), verdicts.append)  # type: ignore[arg-type]
+    for k in range(1 + len(TURNS)):  # noqa: B007
+        one(lambda: takes(1e-3), (), {})
+    assert verdicts == [True]
+
+
+@pytest.mark.parametrize("waits", [0, 1, 59, 60, 61, 1000])
+def test_calls_while_native_code_is_made_do_not_count(waits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    now, verdicts = [0.0], []
+    monkeypatch.setattr(weighing.time, "perf_counter", lambda: now[0])
+
+    def takes(seconds: float) -> None:
+        now[0] += seconds
+
+    one = weighing.Weighing(Pretended(waits), lambda: takes(1e-3), verdicts.append)  # type: ignore[arg-type]
+    for _ in range(waits + 1 + len(TURNS)):
+        one(lambda: takes(2e-3), (), {})
+    assert verdicts == [True]
+
+
+def test_a_native_part_that_was_held_up_at_first_is_weighed_yet() -> None:
+    for slow, wanted in ((1, []), (2, []), (3, [False])):
+        verdicts: list[bool] = []
+        one = weighing.Weighing(Pretended(0), lambda: None, verdicts.append)  # type: ignore[arg-type]
+        for k in range(4):
+            one.note(False, 1.0 if k < slow else 1e-5, 1)
+        assert verdicts == wanted
 
 
 def test_a_method_and_names_and_defaults() -> None:
