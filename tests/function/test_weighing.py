@@ -239,7 +239,7 @@ def test_one_call_that_was_held_up_decides_nothing(held_up: int, monkeypatch: py
         now[0] += seconds + (0.03 if k == held_up else 0.0)
 
     one = weighing.Weighing(Pretended(0), lambda: takes(0.5e-3), verdicts.append)  # type: ignore[arg-type]
-    for k in range(1 + len(TURNS)):  # noqa: B007
+    for k in range(1 + len(TURNS)):
         one(lambda: takes(1e-3), (), {})
     assert verdicts == [True]
 
