@@ -43,7 +43,7 @@ from runtime.execute.native.lines import (
 from runtime.execute.native.scalars import UFUNCS, loop_kinds
 from runtime.execute.native.state import State
 from runtime.execute.native.ufunc_loops import inner_loop
-from runtime.execute.native.values import Arr, Lazy, Num, Val, one
+from runtime.execute.native.values import Arr, Lazy, Num, Static, Val, one
 
 CLIP: np.ufunc = getattr(np, "_core" if hasattr(np, "_core") else "core").umath.clip
 POWERS = {2: "square", 0.5: "sqrt", 1: "positive", -1: "reciprocal"}  # what `**` does for floats
@@ -325,9 +325,12 @@ def _sample(kind: Scalar) -> Any:
 
 
 def clip(state: State, x: Val, low: Val, high: Val) -> Val:
-    """`np.clip(x, low, high)`."""
-    if not is_array(x) or not all(isinstance(b, Num) or is_array(b) for b in (low, high)):
-        raise Unlowered("np.clip with one bound")
+    """`np.clip(x, low, high)`; None is no bound."""
+    given = [b for b in (low, high) if not (isinstance(b, Static) and b.value is None)]
+    if not is_array(x) or not given or not all(isinstance(b, Num) or is_array(b) for b in given):
+        raise Unlowered("np.clip of these")
+    if len(given) == 1:
+        return apply(state, np.maximum if given[0] is low else np.minimum, (x, *given))
     kinds = loop_kinds(CLIP, *map(kind_of, (x, low, high)))
     if kinds[0] != kind_of(x) and isinstance(high, Num) and element_ops.no_bound(state.e, kind_of(x), high):
         return apply(state, np.maximum, (x, low))

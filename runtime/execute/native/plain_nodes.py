@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 import operator
 from collections.abc import Sequence
 
@@ -60,6 +61,7 @@ from runtime.ir.graph import Node
 from runtime.ops.table import BY_METHOD
 from runtime.ops.words import said
 
+BOUNDS = {"min", "max"} & inspect.signature(np.clip).parameters.keys()  # names since NumPy 2.1
 _KINDS = {"invalid": 1, "divide": 4, "over": 8, "under": 16, "all": FLAGS}
 
 
@@ -199,6 +201,8 @@ def of_items(state: State, node: Node, target: object, x: Val) -> Val | None:
 
 def function(state: State, node: Node, op: str, args: list[Val], keywords: dict[str, Val]) -> Val:
     """The result of a function of NumPy's or of a call."""
+    if op == "np.clip" and len(args) == 1 and keywords and keywords.keys() <= BOUNDS:
+        return elementwise.clip(state, args[0], *(keywords.get(b, Static(None)) for b in ("min", "max")))
     if is_elementwise(node) and any(map(elementwise.is_array, args)):
         if op == "nd.astype":
             return reductions.cast(state, args, keywords)

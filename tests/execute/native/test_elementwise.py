@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import itertools
 import pathlib
 import random
@@ -223,6 +224,18 @@ def test_where_warns_of_what_is_not_picked(function: Any, dtype: Any, size: int)
     x, y = np.ones(size, dtype), np.full(size, -1, dtype)
     x[::2] = 0
     both(function, [(x, y)], lowered=False)
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i8", "f4", "f8"])
+def test_clip_with_one_bound(dtype: str) -> None:
+    x = np.array([0, 3, 250, 7, 9]).astype(dtype)
+    x[:1] = np.nan if x.dtype.kind == "f" else 1
+    for bound in (5, 0, 255, 2.5, np.float32(4), np.arange(5)):
+        both(lambda x, b: (np.clip(x, b, None), x.clip(None, b)), [(x, bound)])
+    both(lambda x: (np.clip(x, 5, None), np.clip(x, None, 200), np.clip(x, 0, None)), [(x,)], lowered=False)
+    both(lambda x: (np.clip(x, -1, None), np.clip(x, None, 999)), [(x,)], lowered=False)
+    if "min" in inspect.signature(np.clip).parameters:
+        both(lambda x: (np.clip(x, min=5), np.clip(x, max=7), x.clip(min=2, max=8)), [(x,)])
 
 
 @pytest.mark.parametrize("dtype", ["u1", "i2", "i8", "f4"])
