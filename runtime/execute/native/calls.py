@@ -246,8 +246,6 @@ def _libm(name: str) -> Handler:
 
     def one_number(e: Emitter, x: Num) -> Num:
         number = to_float(e, x, PYTHON_FLOAT)
-        if name.startswith("log") and x.scalar.kind in "iu":
-            raise Unlowered("the logarithm of an integer")
         if name in ("log", "log2", "log10"):
             e.defer_if(e.negated(e.op(f"fcmp ogt double {number.text}, 0.0")))
         e.defer_if(e.negated(finite(e, PYTHON_FLOAT, number.text)))
@@ -282,6 +280,8 @@ def _math_plain(function: str) -> Handler:
 
 def _math_round(function: str) -> Handler:
     def whole(e: Emitter, x: Num) -> Num:
+        if x.scalar.weak and x.scalar.kind in "bi":  # NumPy's go by way of a float
+            return cast(e, x, PYTHON_INT)
         if x.scalar.kind != "f":
             raise Unlowered(f"math.{function} of an integer")
         if function == "trunc" and x.scalar.bits == 32:
@@ -299,8 +299,8 @@ def _math_round(function: str) -> Handler:
 def _test(ask: Callable[[Emitter, Num], str], out: Scalar) -> Handler:
     def handler(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
         def answer(e: Emitter, x: Num) -> Num:
-            if out is not PYTHON_BOOL and x.scalar.kind != "f":
-                raise Unlowered("isnan and its like of an integer")
+            if out is not PYTHON_BOOL and x.scalar.kind not in "biuf":
+                raise Unlowered("isnan and its like of this")
             return one(out, ask(e, to_float(e, x, PYTHON_FLOAT if x.scalar.bits != 32 else x.scalar)))
 
         return apply(state.e, (nums(args, keywords, 1)[0],), answer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from typing import Any
 
@@ -113,3 +114,33 @@ def test_what_nobody_needs_warns_all_the_same() -> None:
 
     both(unused, [(np.float64(5e-324), 3)], under="warn")
     both(unused, [(np.float64(1.5), 3)], under="warn")
+
+
+INTEGERS = (
+    1,
+    3,
+    0,
+    -2,
+    True,
+    2**53 + 1,
+    2**63 - 1,
+    np.int64(5),
+    np.int64(2**53 + 1),
+    np.uint8(200),
+    np.int8(-3),
+)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        math.log, math.log2, math.log10, math.log1p, math.floor, math.ceil, math.trunc, math.isnan,
+        np.isnan, np.isfinite, np.isinf,
+    ],
+)  # fmt: skip
+def test_functions_for_floats_on_integers(function: Any) -> None:
+    def several(x: Any, n: int) -> Any:
+        return [function(x) for _ in range(n)], [function(x + k) for k in range(n)]
+
+    for value in INTEGERS:
+        both(several, [(value, 3)], lowered=False, over="ignore")
