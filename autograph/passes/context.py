@@ -78,6 +78,7 @@ class Work:
     declared: function -> names local to it in the user's text, even where all their bindings are gone.
     return_flags: function -> the names of its flag and of the value to be returned.
     inner: the user's inner functions and lambdas, and comprehensions that are functions of their own.
+    kinds: of nodes that the user's function has inside, by name.
     islands: opaque functions that are called once, where they stand.
     makers: opaque functions that make what is defined in them, called where the definition stood.
     deepest: how many statements may stand in one another before the inner ones become an island.
@@ -105,7 +106,9 @@ class Work:
         self.makers: set[gast.AST] = set()
         self.deepest = 1000
         self.bound_names = bound_names(root)
-        self.inner = {part for part in walk(root) if isinstance(part, FUNCTIONS)} - {root}
+        inside = [part for part in walk(root) if part is not root]
+        self.inner = {part for part in inside if isinstance(part, FUNCTIONS)}
+        self.kinds = frozenset(kind.__name__ for kind in set(map(type, inside)))
 
     def ag(self, operator: str, *args: gast.AST, **keywords: gast.AST) -> gast.Call:
         """A call of an operator."""

@@ -30,9 +30,10 @@ KINDS: dict[type, str] = {gast.Return: "return", gast.Break: "break", gast.Conti
 def islands(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
     """Make islands of what can't be converted, in every function of the tree."""
     capturing = capturing_comprehensions(root, work)
-    doubtful = any(type(node).__name__ in DOUBTFUL for node in walk(root) if node is not root)
+    doubtful = not work.kinds.isdisjoint(DOUBTFUL)
+    yields = not work.kinds.isdisjoint(["Yield", "YieldFrom"])
     for inner in list(functions(root)):
-        if not is_generator(inner):
+        if not (yields and is_generator(inner)):
             maker = _Islands(work, inner, capturing, doubtful)
             inner.body = maker.suite(inner.body, 1)
     return root
@@ -40,6 +41,8 @@ def islands(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
 
 def capturing_comprehensions(root: gast.FunctionDef, work: Work) -> set[gast.AST]:
     """The comprehensions whose targets are captured by functions that may live on."""
+    if "Lambda" not in work.kinds:
+        return set()
     if not any(isinstance(part, gast.Lambda) for node in walk(root) if isinstance(node, COMPREHENSIONS)
                for part in walk(node)):  # fmt: skip
         return set()

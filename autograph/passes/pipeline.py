@@ -111,7 +111,9 @@ def _converted(node: gast.AST, ctx: Context, deepest: int | None = None) -> Conv
     work = Work(ctx, root)
     work.deepest = deepest or work.deepest
     root = islands(root, work)
-    kinds = {type(part).__name__ for part in walk(root)}
+    kinds = {type(root).__name__, *work.kinds}
+    if work.islands:  # some of them are there no more
+        kinds = {type(part).__name__ for part in walk(root)}
     for name, run, _ in PIPELINE[1:]:
         if name not in NEEDS or NEEDS[name] & kinds:
             root = run(root, work)

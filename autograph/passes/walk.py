@@ -5,7 +5,7 @@ In: a tree and what to do at each place.  Out: the same tree, changed at these p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import gast
@@ -16,8 +16,24 @@ from autograph.trees import FIELDS
 Suite = list[Any]
 
 
-def suites(stmt: Any) -> Iterator[tuple[Any, str]]:
+class _Suites(dict[type, bool]):
+    """For each kind of node whether there may be suites in it."""
+
+    def __missing__(self, kind: type) -> bool:
+        fields = getattr(kind, "_fields", ())
+        found = self[kind] = not {"body", "handlers", "cases", "orelse", "finalbody"}.isdisjoint(fields)
+        return found
+
+
+_SUITES = _Suites()
+
+
+def suites(stmt: Any) -> Iterable[tuple[Any, str]]:
     """The suites of a statement: each as a field of a node (or of a handler or case of it)."""
+    return _suites(stmt) if _SUITES[type(stmt)] else ()
+
+
+def _suites(stmt: Any) -> Iterator[tuple[Any, str]]:
     if isinstance(getattr(stmt, "body", None), list):
         yield stmt, "body"
     yield from ((handler, "body") for handler in getattr(stmt, "handlers", ()))
