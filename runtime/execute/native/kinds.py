@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from runtime.computed import computed
 from runtime.dataclass import dataclass
 from runtime.errors import Span
 from runtime.types import ArrayType, StaticType, Type, WeakType
@@ -45,17 +46,17 @@ class Scalar:
     dtype: np.dtype[Any]
     weak: bool = False
 
-    @property
+    @computed
     def kind(self) -> str:
         """The dtype's kind: b, i, u, f or c."""
         return self.dtype.kind
 
-    @property
+    @computed
     def bits(self) -> int:
         """The width; 1 for bools."""
         return 1 if self.kind == "b" else self.dtype.itemsize * 8
 
-    @property
+    @computed
     def llvm(self) -> str:
         """The LLVM type that holds one."""
         if self.kind == "f":
@@ -88,6 +89,7 @@ PYTHON_COMPLEX = Scalar(np.dtype(np.complex128), True)
 BOOL = Scalar(np.dtype(np.bool_))
 INT64 = Scalar(np.dtype(np.int64))
 FLOAT64 = Scalar(np.dtype(np.float64))
+_NUMPY = {num: Scalar(dtype) for num, dtype in SUPPORTED.items()}
 NARROW = (Scalar(np.dtype(np.int32)), Scalar(np.dtype(np.float32)))  # what numbers of two kinds are held as
 WEAK = {"bool": PYTHON_BOOL, "int": PYTHON_INT, "float": PYTHON_FLOAT, "complex": PYTHON_COMPLEX}
 OF_PYTHON: dict[type, Scalar] = {
@@ -99,7 +101,7 @@ def numpy_scalar(dtype: np.dtype[Any]) -> Scalar:
     """The kind of a NumPy scalar of this dtype."""
     if not supported(dtype):
         raise Unlowered(f"numbers of dtype {dtype}")
-    return Scalar(dtype)
+    return _NUMPY[dtype.num]
 
 
 def scalar_of_type(t: Type) -> Scalar | None:
