@@ -11,12 +11,14 @@ import functools
 import inspect
 import operator
 from collections.abc import Sequence
+from typing import TypeGuard
 
 import numpy as np
 
 from runtime.boxes import UnboundMarker
 from runtime.dataclass import dataclass
 from runtime.execute.native import (
+    complexes,
     elementwise,
     gathers,
     iterables,
@@ -31,7 +33,7 @@ from runtime.execute.native.arrays import set_item as put_item
 from runtime.execute.native.calls import attribute, call, numpy_call
 from runtime.execute.native.emit import FALSE, FLAGS, TRUE
 from runtime.execute.native.handlers import display, handler, in_order
-from runtime.execute.native.kinds import FLOAT64, PYTHON_BOOL, PYTHON_INT, Unlowered
+from runtime.execute.native.kinds import FLOAT64, PYTHON_BOOL, PYTHON_INT, Unlowered, numpy_scalar
 from runtime.execute.native.scalars import UFUNCS, binary, lowest, truth, unary
 from runtime.execute.native.state import State
 from runtime.execute.native.values import (
@@ -199,8 +201,15 @@ def of_items(state: State, node: Node, target: object, x: Val) -> Val | None:
     return None
 
 
+def is_complex(x: Val) -> TypeGuard[Num]:
+    """Whether it is a complex number."""
+    return isinstance(x, Num) and len(x.members) == 1 and x.scalar.kind == "c"
+
+
 def function(state: State, node: Node, op: str, args: list[Val], keywords: dict[str, Val]) -> Val:
     """The result of a function of NumPy's or of a call."""
+    if op == "np.conjugate" and len(args) == 1 and not keywords and is_complex(args[0]):
+        return one(numpy_scalar(args[0].scalar.dtype), complexes.conjugate(state.e, args[0]).text)
     if op == "np.clip" and len(args) == 1 and keywords and keywords.keys() <= BOUNDS:
         return elementwise.clip(state, args[0], *(keywords.get(b, Static(None)) for b in ("min", "max")))
     if is_elementwise(node) and any(map(elementwise.is_array, args)):
@@ -217,6 +226,8 @@ def function(state: State, node: Node, op: str, args: list[Val], keywords: dict[
     if op == "py.call" and isinstance(args[0], Method) and isinstance(args[0].of, Arr):
         return method_of_array(state, node, args[0].of, args[0].name, args[1:], keywords)
     if op == "py.call" and isinstance(args[0], Method) and not keywords and not node.attr("starred"):
+        if isinstance(args[0].of, Num) and len(args) == 1:
+            return complexes.conjugate(state.e, args[0].of)
         made = list_methods.called(state, node.outputs[0], args[0], args[1:])
         return Static(None) if made is None else made
     if op == "py.call" and isinstance(args[0], Static) and len(args) == 2 and not node.attr("starred"):
@@ -257,6 +268,8 @@ def python_value(state: State, node: Node, args: list[Val]) -> Val:
     if op == "py.getattr" and isinstance(args[1], Static):
         if isinstance(args[0], Arr) and args[1].value in BY_METHOD:
             return Method(args[0], str(args[1].value))
+        if is_complex(args[0]) and args[1].value == "conjugate":
+            return Method(args[0], "conjugate")
         return attribute(state, args[0], str(args[1].value))
     raise Unlowered(said(op))
 

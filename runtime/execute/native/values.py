@@ -273,9 +273,9 @@ class Shown:
 
 @dataclass(frozen=True)
 class Method:
-    """A bound method of a list, or of an array whose type the graph does not know."""
+    """A bound method of a list, of a complex number, or of an array whose type the graph does not know."""
 
-    of: Lists | Arr
+    of: Lists | Arr | Num
     name: str
 
 

@@ -117,7 +117,7 @@ def steps(z: Any, c: Any, n: Any) -> Any:
 def root(z: Any, n: Any) -> Any:
     for _ in range(n):
         z = z - (z * z * z - 1) / (3 * z * z)
-    return z, -z, complex(z.real, -z.imag), abs(z)
+    return z, -z, z.conjugate(), np.conj(z), abs(z)
 
 
 def spread(x: Any, c: Any) -> Any:
