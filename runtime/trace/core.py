@@ -188,7 +188,7 @@ class Trace:
         self.origins: dict[
             Identity, tuple[Facts, ...]
         ] = {}  # objects from outside that a handed on one may be
-        self.groups: dict[Identity, list[Identity]] = {}  # of lists from outside: their items, all different
+        self.identities: dict[Any, Identity] = {}  # of what was found outside, by the keys of paths
         self.wild: set[Identity] = set()  # iterators over which Python may run any code
         self.views: dict[Identity, tuple[Traced, str]] = {}  # what `d.items()` and the like look at
         self.pending: dict[Identity, Any] = {}  # iterators that were just made, see `pending`

@@ -285,7 +285,11 @@ def lift(trace: Trace, value: Any, path: Path, load: Any) -> Any:
         return _lift_tuple(trace, value, path, load)
     trace.guard(path, t if isinstance(t, (ArrayType, ObjectType)) else ObjectType(type(value)), path.text)
     if not checked:
-        return trace.wrap(load(t), example=None if isinstance(t, ArrayType) else value, path=path)
+        found = trace.wrap(load(t), example=None if isinstance(t, ArrayType) else value, path=path)
+        if isinstance(found, Traced):  # what was at this place at the call is one object
+            facts = found._facts
+            facts.identity = trace.identities.setdefault(path.key, facts.identity)
+        return found
     return trace.wrap(_expected(trace, load(OBJECT), t, path))
 
 

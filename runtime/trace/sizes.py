@@ -11,7 +11,6 @@ from typing import Any
 from runtime.trace import outside
 from runtime.trace.carried import plain_lookup
 from runtime.trace.core import Trace, is_static
-from runtime.trace.heap import Identity
 from runtime.trace.record import apart
 from runtime.trace.values import Object, Traced
 from runtime.types import StaticType
@@ -67,9 +66,8 @@ def told_apart(trace: Trace, x: Object, items: list[Any]) -> list[Any]:
     place = path / ("apart", None)
     if not same or not all(plain_lookup(type(one)) for one in held) or not apart(held):
         return items
-    if who not in trace.groups and not outside.changes(trace, place):
+    if any(y._facts.identity.group is not who for y in ours) and not outside.changes(trace, place):
         trace.guard(place, StaticType(True), place.text)
-        trace.groups[who] = [Identity(type(one), group=who) for one in held]
-    for y, identity in zip(ours, trace.groups.get(who, ()), strict=False):
-        y._facts.identity = identity  # the same one, wherever the item is read again
+        for y in ours:
+            y._facts.identity.group = who
     return items

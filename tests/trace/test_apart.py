@@ -109,6 +109,39 @@ def same_list() -> Any:
     return some, some
 
 
+class Settings:
+    def __init__(self) -> None:
+        self.rate, self.k = 0.1, 3
+
+
+class Simulation:
+    def __init__(self, x: float = 1.0) -> None:
+        self.settings, self.state, self.t = Settings(), Body(x, 0.5, 1.0), 0.0
+
+    def run(self, n: int) -> Any:
+        for _ in range(n):
+            self.state.x = self.state.x + self.settings.rate * self.state.v
+            self.t += self.settings.rate
+        return self.state.x
+
+
+def run(s: Any, n: int) -> Any:
+    return s.run(n)
+
+
+def one_state() -> Any:
+    one, other = Simulation(), Simulation(2.0)
+    other.state = one.state
+    return one, other
+
+
+def both_run(one: Any, other: Any, n: int) -> Any:
+    for _ in range(n):
+        one.state.x += 1.0
+        other.state.x *= 0.5
+    return one.state.x, other.state.x
+
+
 CALLS: list[tuple[Callable[..., Any], list[Callable[[], Any]]]] = [
     (pulled, [lambda: (made(5),), lambda: (made(5, 1),), lambda: (one_twice(),), lambda: (made(5, 2),)]),
     (pulled, [lambda: (one_twice(),), lambda: (made(5),), lambda: ([Backwards(1.0, 2.0, 3.0), *made(4)],)]),
@@ -118,6 +151,9 @@ CALLS: list[tuple[Callable[..., Any], list[Callable[[], Any]]]] = [
     (led, [lambda: (made(5), Body(1.0, 2.0, 3.0)), with_its_own, lambda: (made(5), Body(4.0, 2.0, 3.0))]),
     (led, [with_its_own, lambda: (made(5), Body(1.0, 2.0, 3.0)), with_its_own]),
     (of_two_lists, [lambda: (made(3), made(3)), overlapping, same_list, overlapping]),
+    (run, [lambda: (Simulation(),), lambda: (Simulation(2.5),), lambda: (Simulation(),)]),
+    (both_run, [lambda: (Simulation(), Simulation()), one_state, lambda: (Simulation(3.0), Simulation())]),
+    (both_run, [one_state, lambda: (Simulation(), Simulation()), one_state]),
     (of_two_lists, [same_list, lambda: (made(3), made(3, 1)), same_list]),
 ]
 
@@ -126,7 +162,7 @@ def seen(f: Callable[..., Any], args: Any, n: int) -> Any:
     def shown(x: Any) -> Any:
         if isinstance(x, (tuple, list)):
             return [shown(y) for y in x]
-        return (type(x), shown(list(vars(x).items()))) if isinstance(x, Body) else repr(x)
+        return (type(x), shown(list(vars(x).items()))) if hasattr(x, "__dict__") else repr(x)
 
     try:
         found = f(*args, n)

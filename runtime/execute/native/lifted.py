@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import builtins
 import dataclasses
+import inspect
 import types
+from abc import ABCMeta
+from enum import EnumMeta
 from typing import Any
 
 from runtime.dataclass import dataclass
@@ -18,6 +21,7 @@ from runtime.types import TupleType
 
 _CHECKS = frozenset({"py.check", "py.expect"})
 _OF_FUNCTIONS = frozenset({"__func__", "__defaults__", "__kwdefaults__"})
+_OF_USERS = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 _REGIONS = frozenset({"cond", "while", "for"})
 
 
@@ -114,7 +118,7 @@ class _Lift:
             return False
         if isinstance(first, Const):
             if node.op == "py.getattr":
-                return isinstance(first.value, (types.ModuleType, type, types.FunctionType))
+                return _only_read(first.value, inputs[1].value)
             code = node.op == "py.global" and _is_code(first.value, inputs[1].value)
             if code and node.outputs[0] not in checked:
                 return False  # what calls are made of; tracing knows better what it means
@@ -144,6 +148,21 @@ def _only_checked(graph: Graph) -> set[Value]:
     used |= set(graph.results)
     checks = [node for node in graph.nodes if node.op == "py.check" and used.isdisjoint(node.outputs)]
     return {x for node in checks for x in node.inputs[:1] if isinstance(x, Value) and x not in used}
+
+
+def _only_read(holder: Any, name: str) -> bool:
+    """Whether reading an attribute of a module, class or function runs no code."""
+    if isinstance(holder, types.FunctionType):
+        return True
+    if isinstance(holder, types.ModuleType):
+        return type(holder) is types.ModuleType and "__getattr__" not in holder.__dict__
+    if not isinstance(holder, type) or type(holder) not in (type, ABCMeta, EnumMeta):
+        return False
+    found = inspect.getattr_static(holder, name, None)
+    if isinstance(found, classmethod) and not isinstance(found.__func__, types.FunctionType):
+        return False
+    kind = type(found)
+    return not hasattr(kind, "__get__") or not kind.__flags__ & _OF_USERS
 
 
 def _is_code(space: Any, name: Any) -> bool:

@@ -220,7 +220,8 @@ def numeric(graph: Graph) -> bool:
     """Whether a part computes with floats, or does with values of which nothing is known what is hardly ever
     done but with numbers."""
     return any(
-        node.op in _ARITHMETIC and any(open_type(x.type) or x.type == WEAK_FLOAT for x in node.inputs)
+        (node.op in _ARITHMETIC and any(open_type(x.type) or x.type == WEAK_FLOAT for x in node.inputs))
+        or (node.op in ("add", "iadd") and any(x.type == WEAK_FLOAT for x in node.inputs))
         for node in _reached(graph)
     )
 
