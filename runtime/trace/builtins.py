@@ -422,6 +422,8 @@ def _hasattr(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
 
 
 def _getattr(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if len(args) == 2 and isinstance(args[0], _Super) and isinstance(args[1], str):
+        return args[0].__getattr__(args[1])  # also for names like `__init__`, which it has itself
     if not isinstance(args[0], Traced) or len(args) < 2 or not isinstance(args[1], str):
         return NotImplemented
     x, name = args[:2]
@@ -460,7 +462,7 @@ def _anything(trace: Trace, args: tuple[Any, ...]) -> Type:
 
 
 class _Super:
-    """`super(cls, x)` for an object of known class: the methods of the classes after `cls`."""
+    """`super(cls, x)` for an object of known class: methods and properties of the classes after `cls`."""
 
     def __init__(self, trace: Trace, cls: type, x: Object, of: type) -> None:
         self._trace, self._x = trace, x
@@ -468,10 +470,14 @@ class _Super:
 
     def __getattr__(self, name: str) -> Any:
         owner = next((c for c in self._line if name in vars(c)), None)
-        found = vars(owner)[name] if owner is not None else None
-        if owner is None or not isinstance(found, types.FunctionType):
+        found: Any = vars(owner)[name] if owner is not None else None
+        asked = found.fget if type(found) is property else found
+        usual = owner is object and isinstance(found, types.WrapperDescriptorType)
+        if owner is None or not (isinstance(asked, types.FunctionType) or usual):
             raise Untraceable(f"super().{name} is no plain method", span=self._trace.span())
         self._trace.guard(Path((owner,)) / ("attr", name), StaticType(found), f"{owner.__qualname__}.{name}")
+        if type(found) is property:
+            return self._trace.protocol.call(asked, (self._x,), {})
         return types.MethodType(found, self._x)
 
 

@@ -35,13 +35,21 @@ def _kind(field: Any) -> str:
 
 def generated(cls: type, init: Any) -> bool:
     """Whether the `__init__` of a class is one that `dataclass` wrote."""
-    written = isinstance(init, types.FunctionType) and init.__code__.co_filename == "<string>"
-    return written and fields_of(cls) is not None
+    return isinstance(init, types.FunctionType) and _written_for(cls, init) is not None
+
+
+def _written_for(cls: type, init: types.FunctionType) -> type | None:
+    """The dataclass for which an `__init__` was written: one that inherits it may have other fields."""
+    if init.__code__.co_filename != "<string>":
+        return None
+    owner = next((base for base in cls.__mro__ if vars(base).get("__init__") is init), None)
+    return owner if owner is not None and "__dataclass_fields__" in vars(owner) else None
 
 
 def frozen(cls: type, init: Any) -> bool:
     """Whether it is one that writes fields that nobody else may write."""
-    return generated(cls, init) and cls.__dataclass_params__.frozen is True  # type: ignore[attr-defined]
+    owner = _written_for(cls, init) if isinstance(init, types.FunctionType) else None
+    return owner is not None and owner.__dataclass_params__.frozen is True  # type: ignore[attr-defined]
 
 
 def initialise(
@@ -53,7 +61,8 @@ def initialise(
     kwargs: Mapping[str, Any],
 ) -> None:
     """The generated `__init__` of a dataclass."""
-    fields, params = fields_of(cls), getattr(cls, "__dataclass_params__", None)
+    owner = _written_for(cls, init)
+    fields, params = fields_of(owner or cls), getattr(owner, "__dataclass_params__", None)
     if fields is None or params is None:
         raise TypeError(f"{cls.__qualname__} is no dataclass")
     given = inspect.signature(init).bind(made, *args, **kwargs)
@@ -77,7 +86,8 @@ def initialise(
             set_own(trace, made, name, value)
         else:
             set_attr(trace, made, name, value)
-    after = getattr(cls, "__post_init__", None)
+    asked = "__post_init__" in init.__code__.co_names  # a class that inherits may have one of its own
+    after = getattr(cls, "__post_init__", None) if asked else None
     if isinstance(after, types.FunctionType):
         trace.protocol.call(get_attr(trace, made, "__post_init__"), tuple(only_given), {})
     elif after is not None:
@@ -93,7 +103,10 @@ def set_own(trace: Trace, x: Object, name: str, value: Any) -> None:
 
 
 def called(trace: Trace, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A call of a function of the library that makes one object of another; NotImplemented for others."""
+    """A call of a function of the library that makes one object of another, or of what all objects have;
+    NotImplemented for others."""
+    if target is object.__init__ and len(args) == 1 and not kwargs and known_class(args[0]) is not None:
+        return None
     if target is object.__setattr__ and len(args) == 3 and not kwargs:
         return _set(trace, *args)
     library = sys.modules.get("dataclasses")

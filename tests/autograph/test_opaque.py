@@ -132,11 +132,75 @@ def names_in_arms_and_loops(x: Any) -> Any:
     return [getattr(thing, "__qualname__", thing) for thing in made]
 
 
+class Counted:
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps = 0
+
+    @property
+    def told(self) -> Any:
+        return self.steps * 2
+
+    def __call__(self, dt: Any) -> Any:
+        self.steps += 1
+        return dt
+
+
+class Weighted:
+    def __init__(self, weight: Any = 3.0) -> None:
+        super().__init__()
+        super().__setattr__("weight", weight)
+
+
+class Falling(Counted, Weighted):
+    def __init__(self, height: Any) -> None:
+        super().__init__()
+        self.height = height
+
+    @property
+    def told(self) -> Any:
+        return super().told + self.height
+
+    def __call__(self, dt: Any) -> Any:
+        self.height -= self.weight * super().__call__(dt)
+        return super().__repr__()[:0]
+
+
+class Wrong(Weighted):
+    def __init__(self) -> None:
+        super(Weighted, self).__init__(1)
+
+
+def built_by_super(x: Any, n: int) -> Any:
+    ball = Falling(x)
+    for _ in range(n):
+        ball(0.5)
+    return ball.told, ball.steps, ball.weight
+
+
+def built_in_a_loop(x: Any, n: int) -> Any:
+    total = x
+    for _ in range(n):
+        ball = Falling(total)
+        total = ball.told + ball.weight
+    return total
+
+
+def wrongly_built(x: Any) -> Any:
+    try:
+        return Wrong()
+    except TypeError as error:
+        return str(error), x
+
+
 CALLS: list[tuple[Callable[..., Any], list[tuple[Any, ...]]]] = [
     (generator_shares_a_variable, [(A([1.0, 2]),), (A([3, 4]),)]),
     (class_with_shared_variable, [(A([1.0, 2]),), (A([10.0, 10.0]),)]),
     (calls_super, [(f64(5),), (f64(1),), (f64(-5),)]),
     (inner_class_with_super, [(f64(5),), (f64(-1),)]),
+    (built_by_super, [(f64(5), 3), (f64(1), 40)]),
+    (built_in_a_loop, [(f64(5), 3), (f64(1), 40)]),
+    (wrongly_built, [(f64(5),)]),
     (names_in_arms_and_loops, [(f64(5),), (f64(-1),)]),
 ]
 
@@ -152,6 +216,10 @@ def test_what_stays_as_written_does_what_python_does(
     assert not any(record.plain for record in checked.traces)
 
 
-def test_super_is_looked_up_while_tracing() -> None:
-    plan = ag.function(lambda x: Sub().go(x)).get_concrete_function(f64(5)).plan_source
-    assert "super" not in plan
+@pytest.mark.parametrize("f", [lambda x: Sub().go(x), built_in_a_loop], ids=["method", "init"])
+def test_super_is_looked_up_while_tracing(f: Callable[..., Any]) -> None:
+    args = (f64(5), 3)[: f.__code__.co_argcount]
+    converted = ag.function(f)
+    assert converted(*args) == f(*args)
+    plan = converted.get_concrete_function(*args).plan_source
+    assert "super" not in plan and "Falling" not in plan
