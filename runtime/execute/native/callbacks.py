@@ -36,7 +36,7 @@ from runtime.ir.graph import Const, Node, Operand, Value
 from runtime.ops.table import OPS
 from runtime.types import WEAK_BOOL, WEAK_FLOAT, WEAK_INT, ArrayType, ObjectType, Type
 
-# They move elements, or make them of integers: nothing in them could give a floating point warning.
+# They move elements, or make them of integers, or ask for no flags: they never give a floating point warning.
 MOVES = frozenset(
     f"np.{name}"
     for name in (
@@ -44,14 +44,14 @@ MOVES = frozenset(
         "lexsort partition argpartition unique take take_along_axis compress extract choose tril triu diag "
         "diagflat pad resize flatnonzero argwhere searchsorted digitize bincount setdiff1d union1d "
         "count_nonzero intersect1d setxor1d isin select eye identity indices packbits unpackbits "
-        "ravel_multi_index copy"
+        "ravel_multi_index copy interp"
     ).split()
 )
 # They take so long that it costs little to have NumPy raise where it would warn.
 HEAVY = frozenset(
     f"np.{name}"
     for name in (
-        "diff ediff1d linspace logspace geomspace interp convolve correlate polyval trapezoid kron trace "
+        "diff ediff1d linspace logspace geomspace convolve correlate polyval trapezoid kron trace "
         "tensordot einsum cross vander median percentile quantile gradient unwrap nan_to_num sinc i0 "
         "linalg.solve linalg.inv linalg.cholesky linalg.det linalg.eigvalsh linalg.eigvals linalg.pinv "
         "linalg.matrix_power linalg.multi_dot linalg.norm linalg.cond linalg.svdvals linalg.tensorsolve "

@@ -42,8 +42,8 @@ else:
 PLACES: tuple[tuple[Any, str], ...] = (
     (
         makers,
-        "np.ascontiguousarray np.searchsorted nd.searchsorted np.array np.asarray np.arange np.eye "
-        "np.identity nd.transpose np.transpose np.outer",
+        "np.ascontiguousarray np.searchsorted nd.searchsorted np.array np.asarray np.arange np.linspace "
+        "np.eye np.identity nd.transpose np.transpose np.outer",
     ),
     (
         running,

@@ -48,6 +48,7 @@ from runtime.execute.native.values import (
     Val,
     lift,
     one,
+    opaque,
     within,
 )
 
@@ -223,6 +224,47 @@ def _spaced(state: State, start: Num, stop: Num, step: Num, dtype: np.dtype[Any]
     return Lazy(FLOAT64, (count,), element, ())
 
 
+def _linspace(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+    """`np.linspace` of doubles: steps of one size from the start, and the stop as it is."""
+    e, given = state.e, by_name(args, keywords, "start", "stop", "num", "endpoint")
+    start, stop, num = numbers(Tup((given["start"], given["stop"], given.get("num", lift(50)))))
+    ended = given.get("endpoint", lift(True))
+    whole = all(len(x.members) == 1 for x in (start, stop, num)) and num.scalar.kind == "i"
+    if not whole or not isinstance(ended, Num) or type(ended.const) is not bool:
+        raise Unlowered("np.linspace with these arguments")
+    if any(x.scalar.kind not in "if" or x.scalar.bits != 64 for x in (start, stop)):
+        raise Unlowered("np.linspace of these numbers")
+    for x in (start, stop):
+        if x.scalar.kind == "i":
+            within(e, x, x.text, EXACT)
+    first, last = (opaque(e, cast(e, x, FLOAT64)).text for x in (start, stop))
+    (count,) = sizes(state, num)
+    if not count.isdigit():
+        e.bail_if(e.op(f"icmp slt i64 {count}, 2"))
+    elif int(count) < 2:
+        raise Unlowered("np.linspace of less than two numbers")
+    e.flush()
+    span, final = e.effect(f"fsub double {last}, {first}"), e.op(f"sub i64 {count}, 1")
+    parts = e.op(f"sitofp i64 {final if ended.const else count} to double")
+    step = e.effect(f"fdiv double {span}, {e.opaque('double', parts)}")
+    lost = e.both(e.op(f"fcmp oeq double {step}, 0.0"), e.op(f"fcmp one double {span}, 0.0"))
+    e.bail_if(lost)  # in the division: NumPy computes otherwise then
+    for x in (span, step):
+        e.keep("double", x)
+
+    def element(indices: Sequence[str]) -> Num:
+        t, k = e.wide("double"), progression(e, indices[0])
+        number = e.op(f"sitofp {e.wide('i64')} {k} to {t}")
+        moved = e.op(f"fmul {t} {number}, {e.splat('double', step)}")
+        value = e.op(f"fadd {t} {moved}, {e.splat('double', first)}")
+        if ended.const:
+            at_end = e.op(f"icmp eq {e.wide('i64')} {k}, {e.splat('i64', final)}")
+            value = e.op(f"select {e.wide('i1')} {at_end}, {t} {e.splat('double', last)}, {t} {value}")
+        return one(FLOAT64, value)
+
+    return Lazy(FLOAT64, (count,), element, ())
+
+
 def _eye(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     given = by_name(args, keywords, "N", "dtype") if "dtype" in keywords else by_name(args, keywords, "N")
     (n,) = sizes(state, given["N"])
@@ -322,6 +364,7 @@ HANDLERS: dict[str, Handler] = {
     "np.array": _display,
     "np.asarray": _as_array,
     "np.arange": _arange,
+    "np.linspace": _linspace,
     "np.eye": _eye,
     "np.identity": _eye,
     "nd.transpose": _transpose,

@@ -256,3 +256,17 @@ def test_functions_of_math_without_instructions_are_called() -> None:
             assert of(two, (math.hypot, math.fmod), X, y) == of(of_two, (math.hypot, math.fmod), X, y)
             assert of(near, X, y) == of(close, X, y)
         assert not two.traces[-1].concrete.not_native and not near.traces[-1].concrete.not_native
+
+
+def looked_up(x, table):
+    total, places = 0.0, np.arange(len(table)) * 0.5
+    for k in range(len(x)):
+        total += np.interp(x[k], places, table) + np.interp(x[k:], places, table)[0]
+    return total
+
+
+def test_interpolation_asks_for_no_flags() -> None:
+    table = np.array([0.0, 1.0, 4.0, -np.inf, 2.0, np.nan, 1e308])
+    calls = [(R.random(9) * 4, np.cos(table[:3])), (R.random(9) * 4, table), (table, table)]
+    both(looked_up, calls)
+    both(looked_up, calls, all="raise")

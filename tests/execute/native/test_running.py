@@ -123,3 +123,28 @@ def test_extremes_of_lines_of_all_lengths(dtype: str) -> None:
             odd[2, R.integers(n)] = odd[2, R.integers(n)] = 9
             calls += [(odd,), (zeros,), (-np.abs(x),), (zeros * odd,)]
     both(places, calls[:: 1 if dtype != "?" else 3], invalid="ignore")
+
+
+def test_evenly_spaced_numbers() -> None:
+    def spaced(a, b, n):  # type: ignore[no-untyped-def]
+        x = np.linspace(a, b, n)
+        y = np.linspace(a, 2, 7) * x[1] + np.linspace(0, b, num=7, endpoint=False)
+        total = 0.0
+        for k in range(1, 4):
+            total += np.linspace(k, b, n + k).sum() + np.linspace(-0.0, a, n)[k % n]
+        return x, y, np.linspace(a, b), total, np.sin(np.linspace(0, 1, 33)).sum()
+
+    for a, b in (
+        (0.0, 1.0),
+        (2.5, -7.25),
+        (-0.0, 0.0),
+        (1e-320, 3e-320),
+        (0.1, np.inf),
+        (np.nan, 1.0),
+        (5e-324, 0.0),
+    ):
+        both(spaced, [(a, b, n) for n in (2, 3, 50, 129)], lowered=False)
+        both(spaced, [(np.float64(a), b, n) for n in (1, 0, 5)], lowered=False)
+    for a, b in ((0, 10), (-3, 2**60), (2**53 + 1, 7), (5, 5)):
+        both(spaced, [(a, b, 9), (a, np.int64(b % 1000), 10)], lowered=False)
+    both(spaced, [(0.0, 1.5, 50), (0.25, 2.0, 50)])
