@@ -230,7 +230,8 @@ def function(state: State, node: Node, op: str, args: list[Val], keywords: dict[
             return complexes.conjugate(state.e, args[0].of)
         made = list_methods.called(state, node.outputs[0], args[0], args[1:])
         return Static(None) if made is None else made
-    if op == "py.call" and isinstance(args[0], Static) and len(args) == 2 and not node.attr("starred"):
+    simple = len(args) == 2 and not keywords and not node.attr("starred")
+    if op == "py.call" and isinstance(args[0], Static) and simple:
         made_of = of_items(state, node, args[0].value, args[1])
         if made_of is not None:
             return made_of

@@ -108,3 +108,14 @@ def test_nothing() -> None:
         return total, np.median(x[:n])
 
     both(empty, [(R.random(9), n) for n in (2, 3, 0, 1)], lowered=False)
+
+
+def test_the_other_way_round() -> None:
+    def backwards(x, n):  # type: ignore[no-untyped-def]
+        total = 0.0
+        for i in range(n):
+            part = x[i : i + 3]
+            total += sorted(part, reverse=True)[0] + sorted(part, key=abs)[1] + sum(part, start=2.0)
+        return total
+
+    both(backwards, [(R.normal(size=9), n) for n in (5, 4, 6)], lowered=False)
