@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from runtime.trace import calls
-from runtime.trace.attributes import special_method
+from runtime.trace.attributes import guard_special, special_method
 from runtime.trace.carried import plain_lookup
 from runtime.trace.core import Diverged, Trace, is_static
 from runtime.trace.values import Object, Tensor, Traced, defines, known_class
@@ -37,7 +37,8 @@ def operator(trace: Trace, op: str, operands: tuple[Any, ...]) -> Any:
     back = f"__{_MIRRORED[name]}__" if name in _MIRRORED else f"__r{name}__"
     ways: list[tuple[Any, str, tuple[Any, ...]]] = []
     if own is not None:
-        if known_class(b) is None or (other is not None and other is not own and issubclass(other, own)):
+        right = known_class(b)
+        if right is None or (right is not own and own in right.__mro__):  # it would be asked first
             return NotImplemented
         ways.append((a, f"__{name}__", (b,)))
     elif not _number(a):
@@ -54,6 +55,7 @@ def in_place(trace: Trace, op: str, x: Any, other: Any) -> Any:
         return NotImplemented
     if defines(cls, f"__{name}__"):
         return _first(trace, [(x, f"__{name}__", (other,))])
+    guard_special(trace, cls, f"__{name}__")
     return operator(trace, name[1:], (x, other))
 
 
@@ -79,6 +81,7 @@ def _first(trace: Trace, ways: list[tuple[Any, str, tuple[Any, ...]]]) -> Any:
         cls = known_class(x)
         assert cls is not None
         if not defines(cls, name):
+            guard_special(trace, cls, name)
             continue
         method = special_method(trace, cls, name)
         if method is None:

@@ -201,6 +201,58 @@ def test_the_same_methods_are_called(f: Callable[..., Any], executor: str) -> No
             assert shown(converted(n)) == shown(f(n)), n
 
 
+class Later:
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+    def __add__(self, other: Any) -> Any:
+        return Later(self.x + other.x)
+
+
+class Asked(Amount):
+    """Not all of its attributes are known; what it does with others comes first all the same."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(name)
+
+    def __radd__(self, other: Any) -> Any:
+        return Amount(100.0)
+
+
+class Counted(Amount, dict):  # type: ignore[type-arg]
+    def __radd__(self, other: Any) -> Any:
+        return Amount(200.0)
+
+
+def added(a: Any, b: Any) -> Any:
+    return (a + b).x
+
+
+@pytest.mark.parametrize("other", [Asked, Counted])
+def test_subclasses_of_any_kind_are_asked_first(other: Any) -> None:
+    converted = ag.function(added)
+    for _ in range(4):
+        assert converted(Amount(1.0), other(2.0)) == added(Amount(1.0), other(2.0))
+
+
+def test_methods_that_come_later() -> None:
+    def summed(n: Any) -> Any:
+        a = b = Later(1.0)
+        for _ in range(int(n)):
+            a += Later(0.5)
+        return a.x, a is b
+
+    with settings.override(executor="native"):
+        converted = ag.function(summed)
+        assert converted(3) == summed(3) == (2.5, False)
+        Later.__iadd__ = lambda self, other: (setattr(self, "x", self.x + 10), self)[1]  # type: ignore[attr-defined]
+        try:
+            assert converted(3) == summed(3) == (31.0, True)
+        finally:
+            del Later.__iadd__  # type: ignore[attr-defined]
+        assert converted(3) == summed(3)
+
+
 def test_they_are_traced_into() -> None:
     graph = ag.function(summed).get_concrete_function(np.int64(5)).passes.graph
     (loop,) = (n for n in graph.nodes if n.op == "for")

@@ -84,6 +84,14 @@ class Pair(NamedTuple):
         return self._replace(a=self.a + self.b)
 
 
+@dataclass(init=False)
+class Other(Mixed):
+    more: float = 5.0
+
+    def __post_init__(self) -> None:  # nobody calls it: the `__init__` is that of `Mixed`
+        self.x = -1.0
+
+
 Plain = collections.namedtuple("Plain", "a b")
 
 
@@ -99,6 +107,13 @@ def replaced(s: Any, n: int) -> Any:
     m = Mixed(1.0)
     for _ in range(n):
         m = dataclasses.replace(m, x=m.x + 1)
+    return m, vars(m)
+
+
+def inherited(s: Any, n: int) -> Any:
+    m = Other(1.0)
+    for _ in range(n):
+        m = Other(m.x + m.more)
     return m, vars(m)
 
 
@@ -189,7 +204,7 @@ def pairs(s: Any, n: int) -> Any:
 
 
 PROGRAMS = (mixed, replaced, refused, moved, made_inside, checked, written, written_all_the_same, scaled)
-PROGRAMS += (slots, ordered, pairs)  # type: ignore[assignment]
+PROGRAMS += (slots, ordered, pairs, inherited)  # type: ignore[assignment]
 
 
 def seen(f: Callable[..., Any], make: Callable[[], Any], n: int) -> Any:
