@@ -242,6 +242,8 @@ def in_a_try(x):
             t += x[i]
         except ValueError:
             t += 1
+        finally:
+            t += 2
     return t
 
 
