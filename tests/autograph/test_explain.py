@@ -239,11 +239,14 @@ def in_a_try(x):
     t = 0.0
     for i in range(100):
         try:
-            t += x[i]
+            if x[i] > 5:
+                if x[i] > 600:
+                    raise ValueError
+                t += x[i]
+            else:
+                t += 2
         except ValueError:
             t += 1
-        finally:
-            t += 2
     return t
 
 
