@@ -300,12 +300,12 @@ class SourceHooks(Hooks):
     def twin_of_any(self, function: types.FunctionType, found: Any) -> Callable[..., Any] | None:
         """The converted function where all that a function is but its code is read from the handle `found`.
 
-        None where it writes to what it has captured, or that has no value yet."""
+        None where what it has captured has no value yet."""
         trace = self.trace
         assert trace is not None
         form, space = self._form(function)
         names, cells = function.__code__.co_freevars, function.__closure__ or ()
-        if form.boxed_free.intersection(names) or not all(map(_has_value, cells)):
+        if not all(map(_has_value, cells)):
             return None
 
         def inside(path: Path, text: str) -> Any:
@@ -319,7 +319,11 @@ class SourceHooks(Hooks):
                 place = place / ("len", None)
             trace.guard(place, StaticType(None if value is None else len(value)), f"{what}{name}")
         captured = {
-            name: types.CellType(inside(here.captured(i), f"captured {name!r}"))
+            name: types.CellType(
+                outside.box_inside(trace, found, here.captured(i), name)
+                if name in form.boxed_free
+                else inside(here.captured(i), f"captured {name!r}")
+            )
             for i, name in enumerate(names)
         }
         given = tuple(inside(here.default(i), f"{what}{i}") for i in range(len(defaults or ())))

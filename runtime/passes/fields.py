@@ -118,7 +118,7 @@ class Values:
     """The fields of one object as values, in graphs that do nothing else with it.
 
     read_op: what reads a field.  length: of a list.  plain: no attribute is a descriptor of the class.
-    own: the graph made the object.
+    own: the graph made the object.  box: it is a box, which has two names for the one thing in it.
     """
 
     def __init__(
@@ -128,9 +128,10 @@ class Values:
         length: int | None = None,
         plain: bool = False,
         own: bool = False,
+        box: bool = False,
     ) -> None:
         self.read_op, self.table, self.length = read_op, table, length
-        self.plain, self.own = plain, own
+        self.plain, self.own, self.box = plain, own, box
         self.write_op = _WRITES[read_op]
         self.write_ops = (self.write_op, "py.setown") if read_op == "py.getattr" else (self.write_op,)
 
@@ -176,7 +177,7 @@ class Values:
         x = node.inputs[1]
         if not isinstance(x, Const) or type(x.value) not in (str, int) or node.keywords:
             raise NeededItself
-        name: Key = x.value
+        name: Key = "value" if self.box and x.value == "free" else x.value
         if node.op in ATTRIBUTE_WRITES and not (self.plain or kept(node)):
             raise NeededItself
         if node.op == "py.setown" and not self.own:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from runtime.boxes import Cell
 from runtime.errors import Untraceable
 from runtime.ir.graph import Const, Value
 from runtime.trace.core import Trace, is_static
@@ -49,7 +50,8 @@ def read(trace: Trace, holder: Traced, kind: str, key: Any, value: Any) -> Any:
     holder must be a handle with an example; value is what the example holds there now."""
     facts = holder._facts
     assert facts.path is not None
-    path = facts.path / (kind, key)
+    boxed = facts.identity.cls is Cell and bool(facts.path.steps)  # the path leads to the cell in the box
+    path = facts.path / ("attr", "cell_contents") if boxed else facts.path / (kind, key)
 
     def load(claim: Type) -> Value:
         op = "py.getattr" if kind == "attr" else "getitem"
@@ -112,6 +114,26 @@ def read_inside(trace: Trace, function: Traced, path: Path) -> Any:
     with trace.heap.as_at_the_call():
         found = _found(trace, value, path, load)
     trace.inside[facts, steps] = found, tuple(read)
+    return found
+
+
+def box_inside(trace: Trace, function: Traced, path: Path, name: str) -> Any:
+    """The trace value of a box around the cell of a captured variable that the function binds again.
+
+    path: where the variable's value is."""
+    facts = function._facts
+    assert facts.path is not None
+    steps = path.steps[len(facts.path.steps) : -1]
+    known = trace.inside.get((facts, steps))
+    if known is not None and trace.builder.visible(known._facts.operand):
+        return known
+    with trace.at_the_root(facts.operand):
+        cell = _inner(trace, function, steps, ObjectType(types.CellType))
+        made = trace.emit("py.call", [Cell, name], {"cell": cell}, type=ObjectType(Cell))
+    assert made is not None
+    where = Path(path.root, path.steps[:-1], f"captured {name!r}")
+    box = Cell(name, cell=Path((facts.example,), steps).read(()))
+    found = trace.inside[facts, steps] = trace.wrap(made, example=box, path=where)
     return found
 
 

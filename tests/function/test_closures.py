@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import math
 import types
@@ -411,3 +412,143 @@ def test_loops_of_numbers_that_call_them_are_native(make, executor):
             if isinstance(mine, types.MethodType):
                 assert vars(mine.__self__) == vars(other.__self__)
         assert converted.traces[-1].concrete.executor == "native"
+
+
+def counting(n: Any, step: Any = 1, limit: int = 10**9) -> Any:
+    """A function that counts its calls, and what reads, sets and deletes the count."""
+
+    def f(v: Any) -> Any:
+        nonlocal n
+        n += step
+        if n > limit:
+            raise ValueError(n)
+        return v * 0.5 + 1
+
+    def get() -> Any:
+        return n
+
+    def put(v: Any) -> None:
+        nonlocal n
+        n = v
+
+    def drop() -> None:
+        nonlocal n
+        del n
+
+    return f, get, put, drop
+
+
+def looped(f: Any, get: Any, put: Any, drop: Any, x: float, n: int) -> Any:
+    for _ in range(n):
+        x = x - 0.1 * f(x)
+    return x
+
+
+def asked(f: Any, get: Any, put: Any, drop: Any, x: float, n: int) -> Any:
+    total = get()
+    for k in range(n):
+        x = x - 0.1 * f(x)
+        if k % 7 == 3:
+            put(get() * 2)
+        total += get()
+    return x, total, get()
+
+
+def dropped(f: Any, get: Any, put: Any, drop: Any, x: float, n: int) -> Any:
+    for k in range(n):
+        x = x - 0.1 * f(x)
+        if k == n - 2:
+            drop()
+    return x
+
+
+def put_first(f: Any, get: Any, put: Any, drop: Any, x: float, n: int) -> Any:
+    drop()
+    put(n)
+    for _ in range(n):
+        x = x - 0.1 * f(x)
+    put(get() + 0.5)
+    return x, get()
+
+
+COUNTS: list[tuple[Any, ...]] = [
+    *((k,) for k in range(4)),
+    (0.5,),
+    (2, 0.25),
+    (2**62, 2**61),
+    (0, 1, 17),
+    (3, 1, 11),
+    (True,),
+    (np.int8(120),),
+    (np.zeros(2),),
+    ("a", "b"),
+    (5,),
+]
+
+
+def after(function: Any, given: tuple[Any, ...]) -> Any:
+    parts = counting(*copy.deepcopy(given))
+    with np.errstate(all="ignore"):
+        found = outcome(function, (*parts, 1.0, 30))
+    return found, outcome(parts[1], ())
+
+
+@pytest.mark.parametrize("executor", ["auto", "native", "numpy"])
+@pytest.mark.parametrize("function", [looped, asked, dropped, put_first], ids=lambda f: f.__name__)
+def test_variables_that_passed_functions_bind_again(function, executor):
+    with ag.settings.override(executor=executor):
+        converted = ag.function(function)
+        for _ in range(2):
+            for given in COUNTS:
+                assert after(converted, given) == after(function, given)
+
+
+def test_one_cell_by_two_functions_of_one_code():
+    def both(f: Any, g: Any, x: float, n: int) -> Any:
+        for _ in range(n):
+            x = x - 0.1 * f(x) + 0.01 * g(x)
+        return x
+
+    def pair(shared: bool) -> Any:
+        f, get, *_ = counting(0)
+        g, other, *_ = (f, get) if shared else counting(5)
+        twin = types.FunctionType(g.__code__, g.__globals__, "f", g.__defaults__, g.__closure__)
+        return f, twin, get, other
+
+    with ag.settings.override(executor="native", compile="now"):
+        converted = ag.function(both)
+        for shared in (False, True, False, True, True, False):
+            f, g, *asks = pair(shared)
+            one = converted(f, g, 1.0, 40), [ask() for ask in asks]
+            f, g, *asks = pair(shared)
+            assert one == (both(f, g, 1.0, 40), [ask() for ask in asks])
+
+
+@native
+def test_counters_are_native():
+    with ag.settings.override(executor="native", compile="now"):
+        converted = ag.function(looped)
+        for k in range(4):
+            assert after(converted, (k,)) == after(looped, (k,))
+        assert converted.traces[-1].concrete.executor == "native"
+        with ag.no_new_traces():
+            assert after(converted, (77,)) == after(looped, (77,))
+
+
+@pytest.mark.parametrize("executor", ["auto", "native", "numpy"])
+@pytest.mark.parametrize("function", [looped, asked, dropped, put_first], ids=lambda f: f.__name__)
+def test_one_cell_by_functions_that_stay_and_others(function, executor):
+    def renewed(f: Any) -> Any:
+        return types.FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, f.__closure__)
+
+    for stay in range(4):
+        with ag.settings.override(executor=executor):
+            converted = ag.function(function)
+            mine, its = counting(3), counting(3)
+            for _ in range(5):
+                seen_here = []
+                for call, parts in ((converted, mine), (function, its)):
+                    parts[2](3)
+                    given = [part if k == stay else renewed(part) for k, part in enumerate(parts)]
+                    seen_here.append((outcome(call, (*given, 1.0, 30)), outcome(parts[1], ())))
+                assert seen_here[0] == seen_here[1]

@@ -16,6 +16,7 @@ import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from runtime.boxes import Cell
 from runtime.dataclass import dataclass
 from runtime.execute import traceback
 from runtime.execute.loader import bare, load
@@ -279,7 +280,7 @@ def _values(kind: Holder) -> Values:
         return Values("getitem", OPS, length=kind.count)
     if kind.cls is dict:
         return Values("getitem", OPS)
-    return Values("py.getattr", OPS, plain=ordinary(kind.cls))
+    return Values("py.getattr", OPS, plain=kind.cls is Cell or ordinary(kind.cls), box=kind.cls is Cell)
 
 
 @dataclass(frozen=True)
@@ -325,7 +326,7 @@ class Opened:
         places = ", ".join(_place(self.held_by(k), k, name) for k, name in self.read)
         reads = ["try:", f"    {_names(held)} = {places + ',' if held else '()'}"]
         reads += [f"    {_place(self.held_by(k), k, name)}" for k, name in self.there]
-        reads += ["except (AttributeError, KeyError):", f"    {leave}"]
+        reads += ["except (AttributeError, KeyError, NameError):", f"    {leave}"]
         said = [self.said(k, space) for k, one in self.holders if one.cls not in (dict, list)]
         if any(said):
             lines += [f"if {' or '.join(filter(None, said))}:", f"    held = values(({every},))"]
@@ -361,7 +362,7 @@ class Opened:
     def said(self, k: int, space: dict[str, Any]) -> str:
         """A condition: that a class says something of a field of its objects, but that it is a slot."""
         names = {str(name) for i, name in self.read + self.written if i == k and name is not APPENDED}
-        if not names:
+        if not names or self.held_by(k) is Cell:  # what it holds is a property, of our own
             return ""
         classes = [c for c in self.held_by(k).__mro__ if c is not object]
         space |= {f"C{k}_{i}": c for i, c in enumerate(classes)}
@@ -409,6 +410,8 @@ def _one_place(holders: Sequence[Any], above: Sequence[Any], outside: frozenset[
 
 def _place_of(x: Any) -> Any:
     """What holds the fields of a holder: itself, or the dict of an object, which others may have, too."""
+    if type(x) is Cell:
+        return x.cell
     if type(x) is dict or type(x) is list or only_slots(type(x)):
         return x
     if _SHOWN and not any(isinstance(held, dict) for held in gc.get_referents(x)):
@@ -443,12 +446,23 @@ def _field(x: Any, name: Any, written: bool) -> Any:
     if isinstance(first, types.MemberDescriptorType):
         return getattr(x, name, _NOTHING)
     said = any(name in c.__dict__ for c in type(x).__mro__)
+    if type(x) is Cell:
+        return x.value if _has_value(x) else _NOTHING
     if _described(x, name) or (said and written and name not in vars(x)):
         return _NOTHING
     return getattr(x, name, _NOTHING)
 
 
+def _has_value(x: Cell) -> bool:
+    try:
+        return bool([x.cell.cell_contents])
+    except ValueError:
+        return False
+
+
 def _described(x: Any, name: Any) -> bool:
     """Whether a class decides what writing a field of its objects does."""
     found = [c.__dict__[name] for c in type(x).__mro__ if name in c.__dict__]
-    return any(hasattr(type(y), "__set__") and not isinstance(y, types.MemberDescriptorType) for y in found)
+    return type(x) is not Cell and any(
+        hasattr(type(y), "__set__") and not isinstance(y, types.MemberDescriptorType) for y in found
+    )
