@@ -7,6 +7,7 @@ calls inside others and beside them are not timed.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -54,24 +55,25 @@ class Weighing:
         self.concrete, self.python, self.decided = concrete, python, decided
         self.ours: list[float] = []
         self.its: list[float] = []
-        self.calls, self.slow, self.busy, self.warm, self.over = 0, 0, False, False, False
+        self.calls, self.slow, self.warm, self.over = 0, 0, False, False
+        self.timing = threading.Lock()  # held by the call that is timed
 
     def __call__(
         self, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *values: Any
     ) -> Any:
         """A call, by the one whose turn it is; run: what runs the trace."""
-        if self.busy or self.over or not self.ready():
+        if self.over or not self.timing.acquire(blocking=False):
             return run(*values)
-        by_python = self.warm and TURNS[len(self.ours) + len(self.its)]
-        self.busy, parts = True, self.concrete.native_calls
         try:
-            start = time.perf_counter()
+            if not self.ready():
+                return run(*values)
+            by_python = self.warm and TURNS[len(self.ours) + len(self.its)]
+            parts, start = self.concrete.native_calls, time.perf_counter()
             result = self.python(*args, **kwargs) if by_python else run(*values)
-            seconds = time.perf_counter() - start
+            self.note(by_python, time.perf_counter() - start, self.concrete.native_calls - parts)
+            return result
         finally:
-            self.busy = False
-        self.note(by_python, seconds, self.concrete.native_calls - parts)
-        return result
+            self.timing.release()
 
     def ready(self) -> bool:
         """Whether what runs the trace is what will run it from now on."""

@@ -258,6 +258,26 @@ def test_calls_while_native_code_is_made_do_not_count(waits: int, monkeypatch: p
     assert verdicts == [True]
 
 
+def test_a_call_beside_one_that_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not weighed: there is no turn left for it."""
+    verdicts: list[bool] = []
+    one = weighing.Weighing(Pretended(0), lambda: "python", verdicts.append)  # type: ignore[arg-type]
+    beside: list[Any] = []
+
+    def judged(ours: list[float], python: list[float]) -> bool | None:
+        if len(ours) + len(python) == len(TURNS):
+            thread = threading.Thread(target=lambda: beside.append(one(lambda: "ours", (), {})))
+            thread.start()
+            thread.join()
+            return True
+        return None
+
+    monkeypatch.setattr(weighing, "verdict", judged)
+    for _ in range(1 + len(TURNS)):
+        one(lambda: "ours", (), {})
+    assert beside == ["ours"] and verdicts == [True]
+
+
 def test_a_native_part_that_was_held_up_at_first_is_weighed_yet() -> None:
     for slow, wanted in ((1, []), (2, []), (3, [False])):
         verdicts: list[bool] = []
