@@ -181,11 +181,8 @@ def define(state: State, name: str, result: str, body: str) -> str:
     return name
 
 
-def _pairwise(state: State, kind: Scalar) -> str:
-    """NumPy's pairwise sum."""
-    name, t = f"pairwise_{kind.llvm}", kind.llvm
-    if name in state.e.helpers:
-        return name
+def _eight_sums(t: str) -> str:
+    """The text that adds a block of numbers up in eight running sums, eight vectors a trip, and these."""
     v = f"<8 x {t}>"
     parts = "\n".join(f"  %r{k} = extractelement {v} %sums, i32 {k}" for k in range(8))
     steps = [
@@ -196,27 +193,7 @@ def _pairwise(state: State, kind: Scalar) -> str:
 """
         for k in range(8)
     ]
-    state.e.helpers[name] = f"""define internal {t} @{name}(ptr %p, i64 %n) noinline nounwind {BRIEFLY} {{
-start:
-  %few = icmp slt i64 %n, 8
-  br i1 %few, label %single, label %several
-single:
-  %i = phi i64 [ 0, %start ], [ %i1, %one ]
-  %s = phi {t} [ -0.0, %start ], [ %s1, %one ]
-  %more = icmp slt i64 %i, %n
-  br i1 %more, label %one, label %end
-one:
-  %at = getelementptr {t}, ptr %p, i64 %i
-  %x = load {t}, ptr %at, align 1
-  %s1 = fadd {t} %s, %x
-  %i1 = add i64 %i, 1
-  br label %single
-end:
-  ret {t} %s
-several:
-  %large = icmp sgt i64 %n, {BLOCK}
-  br i1 %large, label %halves, label %block
-block:
+    return f"""block:
   %whole = and i64 %n, -8
   %most = sub i64 %whole, {8 * (len(steps) - 1)}
   %first = load {v}, ptr %p, align 1
@@ -247,7 +224,35 @@ ended:
   %a3 = fadd {t} %r6, %r7
   %b0 = fadd {t} %a0, %a1
   %b1 = fadd {t} %a2, %a3
-  %b = fadd {t} %b0, %b1
+  %b = fadd {t} %b0, %b1"""
+
+
+def _pairwise(state: State, kind: Scalar) -> str:
+    """NumPy's pairwise sum."""
+    name, t = f"pairwise_{kind.llvm}", kind.llvm
+    if name in state.e.helpers:
+        return name
+    state.e.helpers[name] = f"""define internal {t} @{name}(ptr %p, i64 %n) noinline nounwind {BRIEFLY} {{
+start:
+  %few = icmp slt i64 %n, 8
+  br i1 %few, label %single, label %several
+single:
+  %i = phi i64 [ 0, %start ], [ %i1, %one ]
+  %s = phi {t} [ -0.0, %start ], [ %s1, %one ]
+  %more = icmp slt i64 %i, %n
+  br i1 %more, label %one, label %end
+one:
+  %at = getelementptr {t}, ptr %p, i64 %i
+  %x = load {t}, ptr %at, align 1
+  %s1 = fadd {t} %s, %x
+  %i1 = add i64 %i, 1
+  br label %single
+end:
+  ret {t} %s
+several:
+  %large = icmp sgt i64 %n, {BLOCK}
+  br i1 %large, label %halves, label %block
+{_eight_sums(t)}
   br label %rest
 rest:
   %k = phi i64 [ %whole, %ended ], [ %k1, %left ]
