@@ -94,7 +94,7 @@ def raise_(*parts: Any) -> None:
             raise parts[0]
         finally:  # this frame is in the error's traceback: no circle
             del parts
-    trace.emit("raise", parts)
+    trace.protocol.raise_(parts)
     raise Diverged
 
 

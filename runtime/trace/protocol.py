@@ -16,7 +16,7 @@ from runtime.errors import Untraceable
 from runtime.ir.graph import Const
 from runtime.trace import attributes, calls, dicts, dunders, growing, hints, items, outside, sizes
 from runtime.trace.core import Trace, is_static, is_unique
-from runtime.trace.doubts import doubt, doubt_inside
+from runtime.trace.doubts import doubt, doubt_inside, plain_exception
 from runtime.trace.heap import ANY, NO_NAME
 from runtime.trace.record import Path
 from runtime.trace.values import PYTHON_OPERATORS, Object, Tensor, Traced, defines, known_class
@@ -225,6 +225,14 @@ class Protocol:
         plain = cls.__flags__ & (1 << 9) and not defines(cls, "__bool__") and not defines(cls, "__len__")
         attributes.guard_special(self.trace, cls, "__bool__", "__len__")
         return True if plain else None
+
+    def raise_(self, parts: tuple[Any, ...]) -> None:
+        """`raise error` or `raise error from cause`; in a handler `raise`."""
+        for part in parts:
+            made = part._facts.example if isinstance(part, Traced) else part
+            if isinstance(made, type) and plain_exception(made):  # and stays one
+                attributes.guard_special(self.trace, made, "__new__", "__init__")
+        self.trace.emit("raise", parts)
 
     def bound(self, value: Any, name: str, free: bool = False) -> Any:
         """The value of a name that may be unbound."""

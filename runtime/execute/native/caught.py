@@ -22,6 +22,9 @@ Env = dict[Value, Operand]
 Results = list[Operand] | None  # None: the end is not reached
 Finish = Callable[[Builder, Env], Results]
 _HEAP_TYPE = 1 << 9
+# Exceptions that are made of any operands, though they are larger than others: the rest look at theirs, raise
+# another error, or make an exception of another class.
+_CARELESS = frozenset({StopIteration, AttributeError, NameError})
 
 
 class _Other(Exception):
@@ -175,10 +178,19 @@ class _Caught:
         if cls is None:
             return None
         for wanted, handler in zip(self.classes, self.parts.handlers, strict=True):
-            if wanted is None or issubclass(cls, wanted):
+            if wanted is None or _matches(cls, wanted):
                 used = {x for n in walk_nodes(handler) for x in n.inputs} | set(handler.results)
                 return None if handler.params[0] in used else handler
         return None
+
+
+def _matches(cls: type, wanted: Any) -> bool:
+    """Whether `except wanted` catches what is of this class: no class of classes is asked."""
+    if type(wanted) is tuple:
+        return any(_matches(cls, one) for one in wanted)
+    if not isinstance(wanted, type) or BaseException not in wanted.__mro__:
+        raise _Other
+    return wanted in cls.__mro__
 
 
 def _nowhere(builder: Builder, env: Env) -> Results:
@@ -191,12 +203,21 @@ def _raised(node: Node, nodes: Sequence[Node]) -> type[BaseException] | None:
     made: Any = x.value if isinstance(x, Const) else None
     for one in nodes:
         if x is not None and x in one.outputs and one.op == "py.call" and isinstance(one.inputs[0], Const):
-            made = one.inputs[0].value
-    if not isinstance(made, type) or not issubclass(made, BaseException):
-        return None
-    own = [base for base in made.__mro__ if base.__flags__ & _HEAP_TYPE]
-    quiet = not any("__init__" in vars(base) or "__new__" in vars(base) for base in own)
-    return made if quiet and type(made) is type else None
+            made = None if one.keywords or one.attr("starred") else one.inputs[0].value
+    return made if isinstance(made, type) and _careless(made) else None
+
+
+def _careless(cls: type) -> bool:
+    """Whether any operands make an exception of this class, and nothing else comes of it."""
+    if type(cls) is not type or not issubclass(cls, BaseException):
+        return False
+    for base in cls.__mro__:
+        if base.__flags__ & _HEAP_TYPE:
+            if "__init__" in vars(base) or "__new__" in vars(base):
+                return False
+        elif base.__basicsize__ > BaseException.__basicsize__ and base not in _CARELESS:
+            return False
+    return True
 
 
 def _only_raised(nodes: Sequence[Node]) -> set[Node]:

@@ -173,8 +173,56 @@ def raised_by_python(xs: Any) -> Any:
     return found
 
 
+class AllOf(type):
+    def __subclasscheck__(cls, other: Any) -> bool:
+        return True
+
+
+class Never(Exception, metaclass=AllOf):
+    pass
+
+
+def others_are_raised(xs: Any) -> Any:
+    found = []
+    for x in xs:
+        try:
+            if x < 0.2:
+                raise UnicodeDecodeError
+            if x < 0.4:
+                raise OSError(2, "x")
+            if x < 0.6:
+                raise ValueError("x", key=1)  # type: ignore[call-arg]
+            found.append(0)
+        except UnicodeDecodeError:
+            found.append(1)
+        except FileNotFoundError:
+            found.append(2)
+        except (OSError, ValueError):
+            found.append(3)
+        except TypeError:
+            found.append(4)
+    return found
+
+
+def classes_of_classes(xs: Any) -> Any:
+    found = 0
+    for x in xs:
+        try:
+            if x < 0.5:
+                raise ValueError(x)
+        except Never:
+            found += 100
+        except (KeyError, (TypeError, ArithmeticError)):
+            found += 1000
+        except LookupError:
+            found += 10000
+        except ValueError:
+            found += 1
+    return found
+
+
 PROGRAMS = [queue, the_first_that_fits, with_else, one_in_another, raised_in_a_handler, in_a_loop, looked_at]
-PROGRAMS += [with_final, not_caught, raised_by_python]
+PROGRAMS += [with_final, not_caught, raised_by_python, others_are_raised, classes_of_classes]
 
 
 def seen(f: Callable[..., Any], xs: Any) -> str:
@@ -200,3 +248,34 @@ def test_they_are_native(f: Callable[..., Any]) -> None:
         native = converted.traces[-1].concrete
         assert native.executor == "native", ag.explain(converted)
         assert native.native is not None and not native.native.bails
+
+
+class Changing(Exception):
+    pass
+
+
+def test_a_class_that_changes() -> None:
+    def found(n: Any) -> Any:
+        total = 0.0
+        for i in range(n):
+            try:
+                if i % 3 == 0:
+                    raise Changing
+                total += i
+            except Changing:
+                total += 0.5
+            except TypeError:
+                total += 1000.0
+        return total
+
+    def init(self: Any) -> None:
+        raise TypeError("not now")
+
+    converted = ag.function(found)
+    assert converted(7) == converted(7) == found(7)
+    Changing.__init__ = init  # type: ignore[method-assign]
+    try:
+        assert converted(7) == found(7)
+    finally:
+        del Changing.__init__
+    assert converted(7) == found(7)
