@@ -301,7 +301,7 @@ def _test(ask: Callable[[Emitter, Num], str], out: Scalar) -> Handler:
         def answer(e: Emitter, x: Num) -> Num:
             if out is not PYTHON_BOOL and x.scalar.kind not in "biuf":
                 raise Unlowered("isnan and its like of this")
-            return one(out, ask(e, to_float(e, x, PYTHON_FLOAT if x.scalar.bits != 32 else x.scalar)))
+            return one(out, ask(e, to_float(e, x, x.scalar if x.llvm == "float" else PYTHON_FLOAT)))
 
         return apply(state.e, (nums(args, keywords, 1)[0],), answer)
 
