@@ -60,7 +60,7 @@ def test_axes(axes: tuple[int, ...], shape: tuple[int, ...]) -> None:
     assert whole.traces[-1].concrete.native.bails == 0
     for x in layouts(shape)[1:]:
         both(reducing(axes), [(x,)], lowered=False)
-    for dtype in ("f4", "i4", "u1"):
+    for dtype in ("f4", "u1"):
         both(reducing(axes), [((layouts(shape)[0] + 1).astype(dtype),)], lowered=False)
     both(
         lambda x: ((x > 0).sum(axis=axes), (x > 0).any(axis=axes), (x > 0).max(axis=axes)),
