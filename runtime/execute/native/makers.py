@@ -249,8 +249,8 @@ def _linspace(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     step = e.effect(f"fdiv double {span}, {e.opaque('double', parts)}")
     lost = e.both(e.op(f"fcmp oeq double {step}, 0.0"), e.op(f"fcmp one double {span}, 0.0"))
     e.bail_if(lost)  # in the division: NumPy computes otherwise then
-    for x in (span, step):
-        e.keep("double", x)
+    for text in (span, step):
+        e.keep("double", text)
 
     def element(indices: Sequence[str]) -> Num:
         t, k = e.wide("double"), progression(e, indices[0])
