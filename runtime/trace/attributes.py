@@ -28,7 +28,7 @@ from runtime.trace.doubts import benign_class, doubt
 from runtime.trace.heap import CLEAN, NOTHING, UNKNOWN, Identity, Loaded
 from runtime.trace.record import Path
 from runtime.trace.trust import trusted
-from runtime.trace.values import Object, Tensor, Traced, known_class
+from runtime.trace.values import Object, Tensor, Traced, defines, known_class
 from runtime.types import OBJECT, WEAK_INT, ArrayType, StaticType, TupleType, Type
 from runtime.variable import Variable
 
@@ -111,6 +111,12 @@ def guard_special(trace: Trace, cls: type | None, *names: str) -> None:
     for name in names:
         path = Path((cls,)) / ("special", name)
         trace.guard(path, StaticType(getattr(cls, name, None)), f"{cls.__qualname__}.{name}")
+
+
+def guard_field(trace: Trace, cls: type | None, name: str) -> None:
+    """A class that has nothing by the name of a field goes on so: a property would take over what is done."""
+    if type(cls) is type and not defines(cls, name) and not hasattr(type, name):
+        guard_special(trace, cls, name)
 
 
 def _instance_attr(trace: Trace, x: Traced, cls: type, name: str) -> Any:
@@ -362,6 +368,7 @@ def set_attr(trace: Trace, x: Traced, name: str, value: Any) -> None:
         and cls is not Cell
         and not isinstance(found, types.MemberDescriptorType)
     ):
+        guard_field(trace, cls, name)
         trace.heap.put(identity, "attr", name, value)
     elif not isinstance(x._facts.example, (type, types.ModuleType, types.FunctionType)):
         trace.heap.escape(identity)

@@ -13,7 +13,7 @@ import types
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.trace.attributes import get_attr, set_attr
+from runtime.trace.attributes import get_attr, guard_field, set_attr
 from runtime.trace.carried import plain_lookup
 from runtime.trace.core import Trace
 from runtime.trace.values import Object, known_class
@@ -98,6 +98,7 @@ def set_own(trace: Trace, x: Object, name: str, value: Any) -> None:
     """`object.__setattr__(x, name, value)`, for an object that has no descriptor of this name."""
     trace.emit("py.setown", [trace.receiver(x), name, value])
     identity = x._facts.identity
+    guard_field(trace, known_class(x), name)
     trace.heap.written(identity, "attr", name)
     trace.heap.put(identity, "attr", name, value)
 
