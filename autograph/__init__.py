@@ -47,7 +47,19 @@ if TYPE_CHECKING:
         unpack,
     )
     from autograph.operators.imports import import_, import_from
-    from autograph.operators.logic import and_, in_, is_, is_not, item, not_, not_in, or_, part, percent
+    from autograph.operators.logic import (
+        and_,
+        in_,
+        is_,
+        is_not,
+        item,
+        keyed,
+        not_,
+        not_in,
+        or_,
+        part,
+        percent,
+    )
     from autograph.operators.matching import match
     from autograph.operators.variables import Cell, bound, global_cell, raise_, unbound
     from runtime import (
@@ -109,7 +121,7 @@ else:
                 "unpack"
             ),
             "autograph.operators.imports": "import_ import_from",
-            "autograph.operators.logic": "and_ in_ is_ is_not item not_ not_in or_ part percent",
+            "autograph.operators.logic": "and_ in_ is_ is_not item keyed not_ not_in or_ part percent",
             "autograph.operators.matching": "match",
             "autograph.operators.variables": "Cell bound global_cell raise_ unbound",
             "runtime": (
@@ -187,6 +199,7 @@ __all__ = [
     "item",
     "jacobian",
     "jvp",
+    "keyed",
     "keywords",
     "list_",
     "list_comp",

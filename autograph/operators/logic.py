@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from runtime.functional import cond
 from runtime.trace.core import active
+from runtime.types import ArrayType, Type
 
 
 def and_(first: Any, *thunks: Callable[[], Any]) -> Any:
@@ -67,3 +70,40 @@ def item(x: Any, index: Any) -> Any:
 def part(x: Any, start: Any, stop: Any, step: Any) -> Any:
     """`x[start:stop:step]`, likewise."""
     return item(x, slice(start, stop, step))
+
+
+KEYED = {type(x) for x in (np.c_, np.r_, np.mgrid, np.ogrid)}
+
+
+class _Keyed:
+    """What stands for an object of NumPy's whose items are computed from their keys, while tracing."""
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+    def __getitem__(self, key: Any) -> Any:
+        trace = active()
+        assert trace is not None
+        parts = key if type(key) is tuple else (key,)
+        function = self._function([trace.type_of(part) for part in parts])
+        if function is not None:
+            return trace.protocol.call(function, (parts,), {})
+        return trace.protocol.call(self.x.__getitem__, (key,), {})
+
+    def _function(self, parts: Sequence[Type]) -> Callable[..., Any] | None:
+        """The function that does the same for arrays of one dtype; others may be laid out otherwise."""
+        arrays = [t for t in parts if isinstance(t, ArrayType) and t.shape is not None and not t.scalar]
+        dtypes = {t.dtype for t in arrays}
+        if len(arrays) < len(parts) or len(dtypes) != 1:
+            return None
+        if not all(dtype.isnative and dtype.kind in "biufc" for dtype in dtypes):
+            return None
+        ranks = {len(t.shape or ()) for t in arrays}
+        if self.x is np.c_ and ranks <= {1, 2}:
+            return np.column_stack
+        return np.concatenate if self.x is np.r_ and len(ranks) == 1 and 0 not in ranks else None
+
+
+def keyed(x: Any) -> Any:
+    """`x` in `x[key]`, where x is `np.c_`, `np.mgrid` or their like: they compute with what is in the key."""
+    return x if active() is None or type(x) not in KEYED else _Keyed(x)

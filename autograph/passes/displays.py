@@ -2,7 +2,8 @@
 
 In: code in which loops and logic are operators already.  Out: the same with operators for displays.
 Displays that are used up where they stand stay as written: arguments of NumPy functions, what a loop
-runs over, the right side of `in`, an index.  A star in a display or call takes its value apart by
+runs over, the right side of `in`, an index.  `np.c_` and its like compute with what is in the index, so they
+are called: `ag.keyed(np.c_)[...]`.  A star in a display or call takes its value apart by
 `ag.unpack`; displays with one are never left as written.
 """
 
@@ -12,6 +13,7 @@ import collections
 from typing import Any
 
 import gast
+import numpy as np
 
 from autograph.passes.context import Work
 from autograph.passes.walk import Rewriter
@@ -28,6 +30,7 @@ USED_UP = {
     "not_in": 1,
     "unpack": 0,
 }
+COMPUTED = {type(x) for x in (np.c_, np.r_, np.mgrid, np.ogrid)}  # their items are computed from their keys
 
 
 def displays(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
@@ -101,7 +104,11 @@ class _Displays(Rewriter):
 
     def visit_Subscript(self, node: Any) -> Any:
         self.keep(node.slice)
-        return self.generic(node)
+        computed = isinstance(node.ctx, gast.Load) and type(self.work.resolved(node.value)) in COMPUTED
+        self.generic(node)
+        if computed:
+            node.value = locate(self.work.ag("keyed", node.value), node)
+        return node
 
     def visit_List(self, node: Any) -> Any:
         self.look_behind(node.elts)
