@@ -43,6 +43,12 @@ def same(a, b):
 
 def check(f, kinds, *args, calls=3, native=True):
     """Compare calls on streams of these kinds, and what the streams give afterwards."""
+    auto = native and ag.settings.executor == "auto"  # else Python may do some, to weigh both
+    with ag.settings.override(executor="native" if auto else ag.settings.executor):
+        return checked(f, kinds, args, calls, native)
+
+
+def checked(f, kinds, args, calls, native):
     g = ag.function(f)
     for kind in kinds:
         for seed in range(calls):
