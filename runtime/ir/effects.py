@@ -104,3 +104,11 @@ def removable(node: Node, table: Mapping[str, OpDef]) -> bool:
         v.type != OBJECT for v in node.outputs
     )  # by the op's type rule
     return effect_of(node, table) == PURE and vouched and not table[node.op].raises
+
+
+def plain_exception(cls: type) -> bool:
+    """Whether it is a class of exceptions of which making one runs no code of the user's."""
+    if not issubclass(cls, BaseException) or type(cls) is not type:
+        return False
+    new, init = cls.__new__, cls.__init__
+    return isinstance(new, types.BuiltinFunctionType) and isinstance(init, types.WrapperDescriptorType)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from runtime.dataclass import dataclass
-from runtime.ir.effects import effect_of, tame
+from runtime.ir.effects import effect_of, plain_exception, tame
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.opdef import EFFECT, OpDef
 from runtime.ir.walk import walk_graphs
@@ -243,10 +243,7 @@ class _Calm:
         target: Any = first.value if isinstance(first, Const) else None
         if any(target is one for one in (range, enumerate, zip, len)):
             return all(tame(x.type) or getattr(x.type, "item", None) for x in node.inputs[1:])
-        if not isinstance(target, type) or not issubclass(target, BaseException):
-            return False
-        new, init = target.__new__, target.__init__
-        return isinstance(new, types.BuiltinFunctionType) and isinstance(init, types.WrapperDescriptorType)
+        return isinstance(target, type) and plain_exception(target)
 
 
 def goes_to(graph: Graph, node: Node, k: int) -> Iterator[tuple[Graph, Value]]:

@@ -21,6 +21,7 @@ import numpy as np
 
 from runtime import pyops
 from runtime.boxes import Cell
+from runtime.ir.effects import plain_exception
 from runtime.ir.graph import Const
 from runtime.ir.opdef import OpDef
 from runtime.ops.draws import made_stream, result_type
@@ -30,7 +31,7 @@ from runtime.trace import callees, dicts, growing, items, outside, records
 from runtime.trace.attributes import Method, guard_special, set_attr, special_method
 from runtime.trace.builtins import BUILTINS
 from runtime.trace.core import Diverged, Trace, is_static
-from runtime.trace.doubts import called, doubt_inside, plain_exception
+from runtime.trace.doubts import called, doubt_inside
 from runtime.trace.heap import ANY, CLEAN
 from runtime.trace.pending import at_once
 from runtime.trace.record import Path

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from runtime.ir.effects import plain_exception
 from runtime.trace.core import Trace
 from runtime.trace.heap import ANY, NOTHING, Loaded
 from runtime.trace.trust import TRUSTED, calls_python
@@ -147,14 +148,6 @@ def called(trace: Trace, target: Any, values: Iterable[Any]) -> None:
         handed(trace, *values)
     else:
         doubt_inside(trace, *values)
-
-
-def plain_exception(cls: type) -> bool:
-    """Whether it is a class of exceptions of which making one runs no code of the user's."""
-    if not issubclass(cls, BaseException) or type(cls) is not type:
-        return False
-    new, init = cls.__new__, cls.__init__
-    return isinstance(new, types.BuiltinFunctionType) and isinstance(init, types.WrapperDescriptorType)
 
 
 def _reach(target: Any) -> int:

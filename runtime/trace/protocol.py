@@ -13,10 +13,11 @@ import numpy as np
 
 from runtime.boxes import UnboundMarker
 from runtime.errors import Untraceable
+from runtime.ir.effects import plain_exception
 from runtime.ir.graph import Const
 from runtime.trace import attributes, calls, dicts, dunders, growing, hints, items, outside, sizes
 from runtime.trace.core import Trace, is_static, is_unique
-from runtime.trace.doubts import doubt, doubt_inside, plain_exception
+from runtime.trace.doubts import doubt, doubt_inside
 from runtime.trace.heap import ANY, NO_NAME
 from runtime.trace.record import Path
 from runtime.trace.values import PYTHON_OPERATORS, Object, Tensor, Traced, defines, known_class

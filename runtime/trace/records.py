@@ -19,8 +19,6 @@ from runtime.trace.core import Trace
 from runtime.trace.values import Object, known_class
 from runtime.types import is_namedtuple
 
-_REFUSED: Any = object()
-
 
 def fields_of(cls: type) -> dict[str, Any] | None:
     """The fields of a dataclass by name, those included that are none of its instances; else None."""

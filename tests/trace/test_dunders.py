@@ -1,4 +1,4 @@
-"""Operators on objects of the user's classes do what Python does, and are traced into."""
+"""Operators on objects of the user's classes do what Python does; so do classes that get more later."""
 
 from __future__ import annotations
 
@@ -257,3 +257,26 @@ def test_they_are_traced_into() -> None:
     graph = ag.function(summed).get_concrete_function(np.int64(5)).passes.graph
     (loop,) = (n for n in graph.nodes if n.op == "for")
     assert not any(n.op.startswith("py.") for region in loop.regions for n in walk_nodes(region)), graph
+
+
+def test_a_property_that_comes_later() -> None:
+    """It stands in the place of a field of objects that the function makes."""
+
+    class Point:
+        def __init__(self, x: float) -> None:
+            self.x = x
+
+    def walked(n: int) -> float:
+        point = Point(0.0)
+        for i in range(n):
+            point = Point(point.x + i)
+        return point.x
+
+    for executor in ("native", "numpy"):
+        with settings.override(executor=executor):
+            f = ag.function(walked)
+            assert f(5) == f(5) == walked(5) == 10.0
+            Point.x = property(lambda self: 1.5, lambda self, value: None)  # type: ignore[assignment,method-assign]
+            assert f(5) == walked(5) == 1.5
+            del Point.x
+            assert f(5) == walked(5) == 10.0

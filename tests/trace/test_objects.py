@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import autograph as ag
-from runtime.config import settings
 from tests.trace.scenarios import See, check, scenarios
 
 V1, V2 = np.float64(1), np.float64(2)
@@ -593,26 +592,3 @@ def test_a_class_whose_module_is_no_text(module: Any, executor: str) -> None:
 
     with ag.settings.override(executor=executor):
         assert np.array_equal(ag.function(used)(odd(), np.ones(2)), [4.0, 4.0])
-
-
-def test_a_property_that_comes_later() -> None:
-    """It stands in the place of a field of objects that the function makes."""
-
-    class Point:
-        def __init__(self, x: float) -> None:
-            self.x = x
-
-    def walked(n: int) -> float:
-        point = Point(0.0)
-        for i in range(n):
-            point = Point(point.x + i)
-        return point.x
-
-    for executor in ("native", "numpy"):
-        with settings.override(executor=executor):
-            f = ag.function(walked)
-            assert f(5) == f(5) == walked(5) == 10.0
-            Point.x = property(lambda self: 1.5, lambda self, value: None)  # type: ignore[assignment,method-assign]
-            assert f(5) == walked(5) == 1.5
-            del Point.x
-            assert f(5) == walked(5) == 10.0
