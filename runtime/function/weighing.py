@@ -20,9 +20,11 @@ TURNS = (False, True, True, False, True, False, False, True)  # whether Python's
 SURE, LIKELY = 0.33, 0.8  # of Python's time: after two of its calls, and after three
 LONG = 0.1  # seconds: a call of Python's that takes longer was not held up by chance
 LEAST = 1.03  # times Python's: to leave the trace for less does not pay
+CLEAR, ROUNDS = 1.25, 3  # times Python's: where it is less, and calls are quick, all have their turns thrice
+QUICK = 1e-2  # seconds: what calls take that may be that much longer for no reason
 # Seconds: a call of Python's may take a thousand times as long as native code, or a hundred times as long as
 # code that is called in the midst of a plan again and again.
-SHORT, SHORT_PARTS, LONGEST = 1e-3, 2e-5, 0.03
+SHORT, SHORT_PARTS, LONGEST = 2e-3, 2e-5, 0.03
 HELD_UP = 3  # calls of ours that seem too long for Python to be tried: one or two may have been held up
 PATIENCE, AT_MOST = 20, 60  # calls until the types of all parts are known; and in all: some may raise
 
@@ -40,7 +42,10 @@ def verdict(ours: Sequence[float], python: Sequence[float]) -> bool | None:
         return False
     if mine < LIKELY * its and len(python) > 2:
         return False
-    return its * LEAST < mine if len(ours) + len(python) == len(TURNS) else None
+    rounds, left = divmod(len(ours) + len(python), len(TURNS))
+    if left or (rounds < ROUNDS and its < QUICK and mine < CLEAR * its):
+        return None
+    return its * LEAST < mine
 
 
 class Weighing:
@@ -67,7 +72,7 @@ class Weighing:
         try:
             if not self.ready():
                 return run(*values)
-            by_python = self.warm and TURNS[len(self.ours) + len(self.its)]
+            by_python = self.warm and TURNS[(len(self.ours) + len(self.its)) % len(TURNS)]
             parts, start = self.concrete.native_calls, time.perf_counter()
             result = self.python(*args, **kwargs) if by_python else run(*values)
             self.note(by_python, time.perf_counter() - start, self.concrete.native_calls - parts)

@@ -112,6 +112,12 @@ def watched(function: Callable[..., Any], clock: Clock) -> Any:
         ([9.0, 1.0, 9.0, 9.0], [1.5, 1.5, 1.5, 1.6], False),
         ([1.0] * 3, [0.1] * 3, None),
         ([1.0, 0.1, 1.0, 1.0], [1.0, 1.0, 0.1, 1.0], False),
+        ([1e-4] * 4, [0.9e-4] * 4, None),
+        ([1e-4] * 5, [0.9e-4] * 5, None),
+        ([1e-4] * 8, [0.9e-4] * 8, None),
+        ([1e-4] * 12, [0.9e-4] * 12, True),
+        ([0.9e-4] * 12, [1e-4] * 12, False),
+        ([1e-4] * 4, [0.7e-4] * 4, True),
     ],
 )
 def test_the_verdict(ours: list[float], python: list[float], found: bool | None) -> None:
