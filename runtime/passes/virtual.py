@@ -96,11 +96,18 @@ class Region:
         """Put a value into a field."""
         outer = which.loops < self.loops
         shared = which.handed or (outer and len(self.work.family(which.key)) > 1)
-        if not kept(node) or shared or which.new is not YES:
+        held = self.object(x)
+        circle = held is not None and self.leads_to(held, which)  # of values there is no end then
+        if not kept(node) or shared or which.new is not YES or circle:
             raise self.work.refuse(which)
         if outer:
             self.work.written.add(which.key)
         which.fields[name] = x
+
+    def leads_to(self, x: Made, which: Made) -> bool:
+        """Whether an object is another one, or holds it."""
+        below = (self.object(put(held, self.swap)) for held in x.fields.values())
+        return x is which or any(y is not None and self.leads_to(y, which) for y in below)
 
     def itself(self, x: Operand) -> Operand:
         """An operand that may be an object, as the object: it is made here."""

@@ -313,6 +313,14 @@ def lists_of_one_name(s: Any, n: int) -> Any:
     return found
 
 
+def holding_itself(s: Any, n: int) -> Any:
+    now = Spot(1.0, None)
+    for _ in range(n):
+        now = Spot(now.x + 1, now.y)
+        now.y = Spot(2.0, now)
+    return now.x, now.y is None or now.y.y is now
+
+
 GONE = [
     made_inside,
     two_at_once,
@@ -336,7 +344,7 @@ ALL = [
 ]
 ALL += [a_field_is_exchanged, handed_to_another, linked, of_data, raised, with_a_property, with_a_loud_class]
 ALL += [more_later, lists_of_one_name, by_two_names, written_after_it_is_kept, written_by_a_property]
-ALL += [two_carries_of_one]
+ALL += [two_carries_of_one, holding_itself]
 
 
 def seen(f: Callable[..., Any], make: Callable[[], Any], n: int) -> Any:
