@@ -81,8 +81,7 @@ class Assigned:
             elif event.kind == "delete":
                 state &= ~bit
             elif bit and not state & bit and event.kind == "read":
-                self.unsure.add(event.node)
-                state |= 0 if event.late else bit  # reading nothing raises, so what follows has a value
+                self.unsure.add(event.node)  # and later reads, too: a trace takes the value from the asking
             elif bit and not state & bit:
                 self.unsure.update(inner_reads(event.node, event.name, self._scopes))
         return state

@@ -86,6 +86,12 @@ def test_reads_that_may_find_nothing(body: str, names: set[str]) -> None:
     assert {part.target.id if isinstance(part, gast.AugAssign) else part.id for part in unsure} == names
 
 
+def test_every_read_that_may_find_nothing_asks() -> None:
+    # A trace knows a value to be one by the asking alone: a read that goes without would get what is unsure.
+    root = tree_of("def f(a):\n    for x in a: pass\n    y = x + 1\n    return x + y\n")
+    assert len(Assigned(root, scopes(root), local_names(root), {}).unsure) == 2
+
+
 def test_long_functions_take_linear_space() -> None:
     text = "".join(f"    if a > {n}: x{n} = a\n    else: x{n} = {n}\n" for n in range(1000))
     root, live = tables(f"def f(a):\n{text}    return x1 + x999")

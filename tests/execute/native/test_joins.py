@@ -69,6 +69,25 @@ def test_unknown_sizes_and_unbound_names() -> None:
     assert converted.traces[-1].concrete.native.bails == 0
 
 
+def halved(p, n):  # type: ignore[no-untyped-def]
+    cost, done = p @ p, 0.0
+    for k in range(n):
+        while True:
+            new = p * 0.5
+            smaller = new @ new
+            if smaller < 3:
+                break
+            p = new + 1e-3
+        done = cost - smaller
+        p, cost = new, smaller  # is known to be a number, as it was asked for in the line before
+    return p, cost, done
+
+
+def test_names_that_were_asked_for_before() -> None:
+    converted = both(halved, [(R.random(4) * 9, n) for n in (5, 6)])
+    assert not converted.traces[-1].concrete.not_native
+
+
 def test_shapes_that_do_not_fit() -> None:
     def refused(x, y):  # type: ignore[no-untyped-def]
         return np.concatenate((x, y), axis=1) + np.vstack((x[:1], y[:1]))[0, 0]
