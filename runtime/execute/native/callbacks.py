@@ -70,6 +70,8 @@ def callable_here(state: State, node: Node, args: list[Val]) -> bool:
         return False
     if of_numbers(node):
         return state.e.gang is None
+    if node.op == "np.diag" and not _vector(node.inputs[0].type):
+        return False  # a view of the matrix, which nothing here could hold
     if node.op in MOVES or node.op in HEAVY:
         node = typed(state, node, args)
     made = node.outputs[0].type if len(node.outputs) == 1 else None
@@ -81,6 +83,10 @@ def callable_here(state: State, node: Node, args: list[Val]) -> bool:
         )
         and "out" not in node.keywords
     )
+
+
+def _vector(t: Type) -> bool:
+    return isinstance(t, ArrayType) and t.shape is not None and len(t.shape) == 1
 
 
 def of_numbers(node: Node) -> bool:

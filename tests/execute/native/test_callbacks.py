@@ -270,3 +270,17 @@ def test_interpolation_asks_for_no_flags() -> None:
     calls = [(R.random(9) * 4, np.cos(table[:3])), (R.random(9) * 4, table), (table, table)]
     both(looked_up, calls)
     both(looked_up, calls, all="raise")
+
+
+def damped(a, n):
+    total = 0.0
+    for k in range(n):
+        total += (a + 0.1 * k * np.diag(np.diag(a)))[0, 0]
+    return total
+
+
+def test_views_that_functions_give_are_left_to_the_plan() -> None:
+    """What `np.diag` gives of a matrix lies in the matrix: calls of such a loop were handed back."""
+    converted = both(damped, [(A, 5), (A, 6), (A, 7)], lowered=False)
+    concrete = converted.traces[-1].concrete
+    assert "np.diag" in concrete.not_native and not concrete.native.bails
