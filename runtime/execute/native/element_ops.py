@@ -7,7 +7,6 @@ NumPy gives, and no flag that NumPy would not see.
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Callable
 
 import numpy as np
@@ -19,6 +18,7 @@ from runtime.execute.native.integers import compare_ints
 from runtime.execute.native.kinds import Scalar, Unlowered, numpy_scalar
 from runtime.execute.native.lanes import pieces, together
 from runtime.execute.native.values import Num
+from runtime.pattern import pattern
 
 Lowered = Callable[..., str]
 FLOAT_BINARY = {
@@ -100,7 +100,7 @@ def _binary(e: Emitter, name: str, kind: Scalar, out: Scalar) -> Lowered | None:
     return None
 
 
-_ZERO = re.compile(r"(?<![\d.])0\.0(?!\d)|0x[08]0{15}\b|zeroinitializer")
+_ZERO = pattern(r"(?<![\d.])0\.0(?!\d)|0x[08]0{15}\b|zeroinitializer")
 
 
 def _opaque(e: Emitter, kind: Scalar, x: str) -> str:
