@@ -38,7 +38,7 @@ def checked(e: Emitter, op: str, x: Num, y: Num) -> Num:
         return one(kind, e.op(f"{_NAMES[op]} {llvm} {x.text}, {y.text}"))
     e.wrapping += not kind.weak
     if e.noting and not kind.weak:
-        value_text, over = _with_overflow(e, sign, op, x, y)
+        value_text, over = with_overflow(e, sign, op, x, y)
         e.note_if(over)
         return one(kind, value_text)
     limited, fits = (None, ranges.whole(kind)) if sign == "u" else beyond(e, op, x, y)
@@ -54,12 +54,12 @@ def checked(e: Emitter, op: str, x: Num, y: Num) -> Num:
     if op == "mul" and kind.bits == 64 and many:
         value_text, over = _small_product(e, sign, x, y)
     else:
-        value_text, over = _with_overflow(e, sign, op, x, y)
+        value_text, over = with_overflow(e, sign, op, x, y)
     e.defer_if(over)
     return one(kind, value_text, span=span, likely=likely)
 
 
-def _with_overflow(e: Emitter, sign: str, op: str, x: Num, y: Num) -> tuple[str, str]:
+def with_overflow(e: Emitter, sign: str, op: str, x: Num, y: Num) -> tuple[str, str]:
     """The result in as many bits as there are, and whether these are too few."""
     llvm = x.llvm
     function = f"llvm.{sign}{_NAMES[op]}.with.overflow.{llvm}"
@@ -81,7 +81,7 @@ def _small_product(e: Emitter, sign: str, x: Num, y: Num) -> tuple[str, str]:
         e.start(block)
         with e.scope():
             plain = e.op(f"mul i64 {x.text}, {y.text}") if block is fast else ""
-            made = (plain, "false") if plain else _with_overflow(e, sign, "mul", x, y)
+            made = (plain, "false") if plain else with_overflow(e, sign, "mul", x, y)
             for phi, text in zip((found, failed), made, strict=True):
                 e.way(phi, text)
             e.jump(out)

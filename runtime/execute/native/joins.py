@@ -86,8 +86,7 @@ def _stack(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
 
 def _rows(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     """`np.vstack`: an array of one axis is a row."""
-    items = _items(by_name(args, keywords, "tup")["tup"])
-    return joined(state, items, 0, max(2, *(len(x.dims) for x in items)))
+    return _of_lines(state, _items(by_name(args, keywords, "tup")["tup"]), 0)
 
 
 def _ends(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
@@ -101,8 +100,15 @@ def _ends(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
 
 def _columns(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     """`np.column_stack`: an array of one axis is a column."""
-    items = _items(by_name(args, keywords, "tup")["tup"])
-    return joined(state, items, 1, max(2, *(len(x.dims) for x in items)))
+    return _of_lines(state, _items(by_name(args, keywords, "tup")["tup"]), 1)
+
+
+def _of_lines(state: State, items: Sequence[Arr | Lazy], axis: int) -> Arr:
+    """The items along an axis of a matrix, of which those with one axis are lines; no others lack an axis."""
+    ranks = {max(2, len(x.dims)) for x in items}
+    if len(ranks) > 1:
+        raise Unlowered("arrays of different ranks that are joined")
+    return joined(state, items, axis, ranks.pop())
 
 
 HANDLERS: dict[str, Handler] = {

@@ -13,10 +13,11 @@ from collections.abc import Callable, Sequence
 
 from runtime.execute.native.arrays import copy_into, create, dense, times
 from runtime.execute.native.emit import FALSE, TRUE, Emitter
-from runtime.execute.native.kinds import Unlowered
+from runtime.execute.native.integers import with_overflow
+from runtime.execute.native.kinds import INT64, Unlowered
 from runtime.execute.native.scalars import index
 from runtime.execute.native.state import State, numbers
-from runtime.execute.native.values import Arr, Tup, Val
+from runtime.execute.native.values import Arr, Tup, Val, one
 
 Handler = Callable[[State, list[Val], dict[str, Val]], Val]
 Axis = tuple[str, str]  # a size and a stride
@@ -54,6 +55,13 @@ def reshape(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     if x.strides == dense(state.e, x.dims, x.dtype.itemsize):
         return viewed(x, dims, dense(state.e, dims, x.dtype.itemsize))
     return view_or_copy(state, x, dims, *regrouped(state.e, x, dims))
+
+
+def _reshape(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+    """`np.reshape(x, shape)`, which takes its sizes as one argument."""
+    if len(args) != 2:
+        raise Unlowered("reshape with options")
+    return reshape(state, args, keywords)
 
 
 def ravel(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
@@ -97,6 +105,7 @@ def asked(state: State, x: Arr, shape: Val) -> list[str]:
             text = str(int(n.const))
         dims.append(text)
         known = times(e, known, text) if text else known
+    _possible(e, [n for n in dims if n], x.dtype.itemsize)
     if open_axis is not None:
         if known.isdigit() and total.isdigit() and int(known):
             dims[open_axis] = str(int(total) // int(known))
@@ -109,6 +118,19 @@ def asked(state: State, x: Arr, shape: Val) -> list[str]:
             raise Unlowered("a shape that does not fit")
         e.bail_if(e.op(f"icmp ne i64 {known}, {total}"))
     return dims
+
+
+def _possible(e: Emitter, dims: Sequence[str], itemsize: int) -> None:
+    """Leave to the plan sizes whose product does not fit, whatever number it wraps to; NumPy does not count
+    axes without elements."""
+    total = str(itemsize * math.prod(max(int(n), 1) for n in dims if n.isdigit()))
+    if int(total) >> 63:
+        raise Unlowered("a shape that does not fit")
+    for n in dims:
+        if not n.isdigit():
+            some = e.call("i64", "llvm.umax.i64", ("i64", n), ("i64", "1"))
+            total, over = with_overflow(e, "s", "mul", one(INT64, some), one(INT64, total))
+            e.bail_if(over)
 
 
 # -------------------------------------------------------------------------------------- view or copy
@@ -221,7 +243,7 @@ def view_or_copy(state: State, x: Arr, dims: Sequence[str], met: str, strides: S
 
 HANDLERS: dict[str, Handler] = {
     "nd.reshape": reshape,
-    "np.reshape": reshape,
+    "np.reshape": _reshape,
     "nd.ravel": ravel,
     "np.ravel": ravel,
     "nd.flatten": flatten,

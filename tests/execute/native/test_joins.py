@@ -93,3 +93,15 @@ def test_shapes_that_do_not_fit() -> None:
         return np.concatenate((x, y), axis=1) + np.vstack((x[:1], y[:1]))[0, 0]
 
     both(refused, [(R.random((3, 4)), R.random((3, 5))), (R.random((3, 4)), R.random((2, 4)))], lowered=False)
+
+
+def test_only_what_has_one_axis_is_a_line() -> None:
+    def rows(x, y):  # type: ignore[no-untyped-def]
+        return np.vstack((x, y)) + 1
+
+    def columns(x, y):  # type: ignore[no-untyped-def]
+        return np.column_stack((x, y)) + 1
+
+    for function in (rows, columns):
+        both(function, [(R.random((3, 3)), R.random(3))])
+        both(function, [(R.random((3, 3, 3)), R.random((3, 3)))], lowered=False)

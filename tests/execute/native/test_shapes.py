@@ -141,3 +141,22 @@ def test_shapes_that_do_not_fit() -> None:
         return total
 
     both(refused, [(layouts()[6], n) for n in (20, 7, -1, 20)], lowered=False)
+
+
+def test_sizes_whose_product_wraps() -> None:
+    def read(x, n, m):  # type: ignore[no-untyped-def]
+        y, total = (x * 2).reshape(n, m), 0.0
+        for k in range(1, min(len(y), 5)):
+            total += y[k, 0]
+        return total, np.reshape(x, (n, -1)).size
+
+    x, huge = np.arange(4.0), 1 << 62
+    both(read, [(x, 4, 1), (x, 2, 2), (x, huge + 1, 4), (x, huge, 4)])
+    both(read, [(x[:0], n, m) for n, m in ((0, 3), (0, huge), (1 << 32, 1 << 32), (5, 0))], lowered=False)
+
+
+def test_sizes_one_by_one_are_not_for_the_function() -> None:
+    def refused(x):  # type: ignore[no-untyped-def]
+        return np.reshape(x * 2, 2, 3) + 1
+
+    both(refused, [(np.arange(6.0),)], lowered=False)
