@@ -89,19 +89,21 @@ class Linear:
         buffered: Collection[Value] = (),
         owned: Collection[Value] = (),
         frozen: Mapping[Value, Any] | None = None,
+        touched: bool = False,
         ours: set[Node] | None = None,
         checkpoint: Any = None,
     ) -> None:
         """followed: which parameters are.  buffered: those whose cotangents are written in place by others,
         too.  owned: those that nobody else has, which may be written to.  frozen: handles of copies of
-        parameters that may change before the way back.  ours: collects the nodes that are no part of the
-        graph itself.  checkpoint: after how many trips loops keep their
-        carries, if only these (see `chunks`)."""
+        parameters that may change before the way back.  touched: whether a graph around this one writes to
+        arrays.  ours: collects the nodes that are no part of the graph itself.  checkpoint: after how many
+        trips loops keep their carries, if only these (see `chunks`)."""
         self.checkpoint = checkpoint
         self.trace, self.graph = trace, graph
         self.ours: set[Node] = set() if ours is None else ours
         self.frozen = frozen or {}
         self.classes = aliases_of(graph)
+        self.touched = touched or self.classes.writes
         self.env: dict[Value, Operand] = dict(zip(graph.params, args, strict=True))
         self.varied = varied_values(graph, [p for p, f in zip(graph.params, followed, strict=True) if f])
         self.slots: dict[Value, Slot] = {}
@@ -456,6 +458,7 @@ class Linear:
             buffered=buffered,
             owned=owned,
             frozen=frozen,
+            touched=self.touched,
             ours=self.ours,
             checkpoint=self.checkpoint,
         )

@@ -110,7 +110,7 @@ class _Loop:
         self.followed = loop_activity(node, [is_varied(x, linear.varied) for x in node.inputs])
         inner = aliases_of(body)
         self.countable = not inner.writes and all(map(pure, body.nodes))
-        self.untouched = self.countable and not linear.classes.writes
+        self.untouched = self.countable and not linear.touched
 
     def record(self, trips: Any = None) -> Plan:
         """The loop, recorded.  trips: their number, where it was found out before."""
