@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import weakref
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from runtime.autodiff.rows import VIEWS
 from runtime.autodiff.staged.calls import (
@@ -373,6 +373,17 @@ class Aliases:
                 ways = [(inner, arm.results[k]) for arm, inner in arms if not arm.diverges]
                 params = [arm.params[skip:] for arm, _ in arms if not arm.diverges]
                 self._either(out, ways, operands, params, handed)
+        for arm, inner in arms:
+            if not arm.diverges:
+                self._together(node, arm, inner)
+
+    def _together(self, node: Node, region: Graph, inner: Aliases) -> None:
+        """Results of a region that share memory there go on sharing it."""
+        pairs = list(zip(node.outputs, region.results, strict=True))
+        for k, (out, result) in enumerate(pairs):
+            for other, another in pairs[:k]:
+                if isinstance(result, Value) and isinstance(another, Value) and inner.same(another, result):
+                    self._join(other, out, extra=1)
 
     def _either(
         self,
@@ -407,13 +418,15 @@ class Aliases:
             test = node.regions[0] if node.op == "while" else node.regions[1]
             self._inner_writes(aliases_of(test), node.inputs[first:])
         self.owned[node] = owned = self._owned(node, body, inner)
+        ways = _ways(body, inner, owned, first)
         for k, out in enumerate(node.outputs):
             if not in_memory(out.type):
                 continue
             self._new(out, Class(1))
-            if k in owned:  # it may go on as any of them, where trips exchange them
+            if k in owned:
                 for j in owned:
-                    self.of(node.inputs[first + j]).heirs.append(out)
+                    if k in ways[j]:
+                        self.of(node.inputs[first + j]).heirs.append(out)
                 continue
             self._join(out, node.inputs[first + k], extra=1)
             if not body.diverges:
@@ -429,6 +442,11 @@ class Aliases:
                 and inner.of(body.params[first + k]).written
             ):
                 self.of(out).written = True
+        if not body.diverges:
+            self._together(node, body, inner)
+        for j in owned:
+            if any(inner.of(body.params[first + k]).written for k in ways[j]):
+                self._write(node.inputs[first + j])
 
     def _handed_on(self, node: Node, operands: Sequence[Operand], skip: bool) -> set[Operand]:
         """The operands of a branch that are not used after it, but perhaps as one of its results."""
@@ -486,6 +504,16 @@ class Aliases:
             for x in operands:
                 if in_memory(x.type) and isinstance(x, Value) and x in self.parent:
                     self.of(x).outside = self.of(x).written = True
+
+
+def _ways(body: Graph, inner: Aliases, owned: Collection[int], first: int) -> dict[int, set[int]]:
+    """For each of the carries, as which of them its array may go on, where trips exchange them."""
+    found = {j: {j} for j in owned}
+    for _ in owned:
+        for reached in found.values():
+            params = [body.params[first + j] for j in reached]
+            reached |= {k for k in owned for p in params if inner.same(p, body.results[k])}  # type: ignore[arg-type]
+    return found
 
 
 _FOUND: weakref.WeakKeyDictionary[Graph, Aliases] = weakref.WeakKeyDictionary()

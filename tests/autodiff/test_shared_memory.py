@@ -1,0 +1,124 @@
+"""Arrays that are one memory under several names, or are written to later: gradients of such programs as
+graphs, where they are, are those that finite differences give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autograph as ag
+from runtime.config import settings
+from tests.autodiff.test_programs import difference
+
+X = np.array([0.5, -1.25, 2.0, 0.75])
+
+
+def read_in_inner_loops_and_written_after_them(x: Any) -> Any:
+    a, s = x * 2, 0.0
+    for _ in range(20):
+        t = 0.0
+        for j in range(30):
+            t = t + a[j % 4] * a[j % 4]
+        s = s + t * 0.01
+    a[:] = 0.0
+    return s + a.sum()
+
+
+def rows_read_in_a_branch_and_written_after_it(x: Any) -> Any:
+    a, t = np.outer(x, x), np.zeros(4)
+    if x[0] > 0:
+        for j in range(40):
+            t = t + np.sin(a[j % 4])
+    a[:] = 0.0
+    return t.sum() + a.sum()
+
+
+def exchanged_by_trips(x: Any) -> Any:
+    a, b = x * 2, x * 3
+    c = np.sin(b)
+    for i in range(21):
+        a[0] = x[1] * i
+        a, b = b, a
+    return (a * b).sum() + c.sum()
+
+
+def exchanged_by_trips_in_a_circle(x: Any) -> Any:
+    a, b, c = x * 2, x * 3, x * 4
+    d = np.sin(b) + np.cos(c)
+    for i in range(22):
+        a[1] = x[1] * i + a[2]
+        a, b, c = b, c, a
+    return (a * b * c).sum() + d.sum()
+
+
+def array_and_view_from_branches(x: Any) -> Any:
+    if x[0] > 0:
+        a = x * 2
+        v = a[1:]
+    else:
+        a = x * 3
+        v = a[1:]
+    a[2] = x[0] * 7
+    return (v * v).sum()
+
+
+def view_from_branches_that_is_written_to(x: Any) -> Any:
+    if x[0] < 0:
+        a = x * 2
+        v = a[1:]
+    else:
+        a = x * 3
+        v = a[1:]
+    v[0] = x[0] * 7
+    return (a * a).sum()
+
+
+def imaginary_part_of_what_is_written_to(x: Any) -> Any:
+    z = x * (1 + 2j)
+    v = z.imag
+    z[0] = x[1] * (2 - 1j)
+    z.real[1] = x[2] * x[0]
+    return (v * np.arange(4.0)).sum() + (z * z).imag.sum()
+
+
+PROGRAMS: list[Callable[..., Any]] = [
+    read_in_inner_loops_and_written_after_them,
+    rows_read_in_a_branch_and_written_after_it,
+    exchanged_by_trips,
+    exchanged_by_trips_in_a_circle,
+    array_and_view_from_branches,
+    view_from_branches_that_is_written_to,
+    imaginary_part_of_what_is_written_to,
+]
+
+
+@pytest.mark.parametrize("executor", ["numpy", "auto"])
+@pytest.mark.parametrize("f", PROGRAMS, ids=[f.__name__ for f in PROGRAMS])
+def test_gradients(f: Callable[..., Any], executor: str) -> None:
+    gradient = ag.value_and_grad(f)
+    want = difference(f, X)
+    with settings.override(executor=executor):
+        for made in (gradient, gradient.eager, ag.function(lambda x: ag.value_and_grad(f)(x))):
+            value, slope = made(X)
+            np.testing.assert_allclose(value, f(X.copy()), rtol=1e-12)
+            np.testing.assert_allclose(slope, want, rtol=1e-6, atol=1e-8)
+
+
+def sum_of_a_list_that_is_broadcast(x: Any) -> Any:
+    items = []
+    for i in range(20):
+        if i % 2 == 0:
+            items.append(x[:1] * i)
+        else:
+            items.append(x * i)
+    return (sum(items) * x).sum()
+
+
+def test_a_sum_of_items_of_several_shapes() -> None:
+    """It raised ValueError when the graph ran."""
+    gradient = ag.grad(sum_of_a_list_that_is_broadcast)
+    np.testing.assert_allclose(gradient(X), difference(sum_of_a_list_that_is_broadcast, X), rtol=1e-7)
+    assert gradient.traces[-1].concrete is not None
