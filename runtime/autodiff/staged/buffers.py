@@ -47,11 +47,15 @@ def buffered_values(
 
 
 def _check_view(classes: Aliases, x: Value) -> None:
-    """Refuse looks at an array that is written to of which NumPy makes no cotangent that can be."""
+    """Refuse looks at an array that is written to which are no such looks at its cotangent: NumPy makes none
+    that can be written to, or, of imaginary parts, the sign is another one."""
     node = classes.views.get(x)
-    if node is None or node.op not in ("np.broadcast_to", "np.diagonal"):
+    if node is None:
         return
-    if node.op == "np.diagonal" or not classes.only_computed_with(x):
+    name = node.inputs[1] if node.op == "py.getattr" else None
+    if isinstance(name, Const) and name.value == "imag":
+        raise NotStaged("the imaginary part of an array that is written to", node.span)
+    if node.op == "np.diagonal" or node.op == "np.broadcast_to" and not classes.only_computed_with(x):
         raise NotStaged(f"{said(node.op)} of an array that is written to", node.span)
 
 
