@@ -19,6 +19,7 @@ from runtime.autodiff.staged.pulls import pull_now
 from runtime.autodiff.staged.rules import fit
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.walk import map_graphs
+from runtime.ops import adjoint
 from runtime.ops.table import OPS
 from runtime.ops.words import said
 from runtime.passes.rewrite import users, with_nodes
@@ -94,7 +95,7 @@ def add_rows(cts: list[Any], columns: tuple[Any, ...], reverse: bool) -> None:
 def add_same(cts: list[Any], ct: Any) -> None:
     """Add the same to each of the cotangents, summed along the axes that were broadcast."""
     for k, have in enumerate(cts):
-        cts[k] = _sum(have, ct)
+        cts[k] = have if have is None else _sum(have, adjoint.fit(ct, have))
 
 
 def _sum(a: Any, b: Any) -> Any:
