@@ -23,7 +23,7 @@ from runtime.execute.native.elementwise import (
     kind_of,
     materialized,
 )
-from runtime.execute.native.emit import FALSE, TRUE, Emitter
+from runtime.execute.native.emit import TRUE, Emitter
 from runtime.execute.native.kinds import Scalar, Unlowered
 from runtime.execute.native.lines import counted
 from runtime.execute.native.panels import either
@@ -56,13 +56,13 @@ def dot(state: State, args: Sequence[Val]) -> Val:
     for x in (a, b):
         if item not in (x.strides[-1], x.strides[0]):
             raise Unlowered("np.dot of arrays that are not stored side by side")
-    single = TRUE  # NumPy multiplies two numbers, and adds nothing to zero: the result may be -0.0
-    for n in (*a.dims, *b.dims):
-        one = (TRUE if n == "1" else FALSE) if n.isdigit() else state.e.op(f"icmp eq i64 {n}, 1")
-        single = state.e.both(single, one)
-    if single == TRUE:
-        raise Unlowered("np.dot of one number and another")
-    state.e.bail_if(single)
+    # products of single numbers: where matmul multiplies them itself, np.dot asks the library, which adds no
+    # zero to one product (it may be -0.0), and flags infinite ones among several
+    inner = a.dims[-1]
+    if inner == "1":
+        raise Unlowered("np.dot of a column and a row, or of two numbers")
+    if not inner.isdigit():
+        state.e.bail_if(state.e.op(f"icmp eq i64 {inner}, 1"))
     return product(state, a, b, kind)
 
 

@@ -217,3 +217,11 @@ def test_threads_share_products(function, args):
     """Cut anywhere, done by any number of threads: the bits, and the warnings, of one."""
     with sharing():
         same(function, *args, all="warn")
+
+
+def test_np_dot_asks_the_library_for_products_of_columns_and_rows() -> None:
+    def outer(a, b):  # type: ignore[no-untyped-def]
+        return np.dot(a, b) + 1
+
+    column, row = np.array([[1.0], [2.0]]), np.full((1, 8), np.inf)
+    both(outer, [(column, row), (column[:, :0], row[:0]), (np.ones((2, 3)), np.ones((3, 8)))], lowered=False)
