@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 
 from runtime.autodiff.levels import Active, apply, apply_flat, bare, map_tree, opened, snapshot
-from runtime.autodiff.places import Place, Step, memory_order, update
+from runtime.autodiff.places import Place, Step, memory_order, not_found, update
 from runtime.autodiff.rows import by_name, row_of
 from runtime.errors import GradientError
 from runtime.ops.adjoint import is_basic
 
-GETITEM = by_name("getitem")
+GETITEM, RAVEL = by_name("getitem"), by_name("np.ravel")
 UPDATE = row_of(update)
 PARTS: dict[str, Callable[[Any], Any]] = {
     "T": np.transpose,
@@ -146,7 +146,9 @@ class Box:
                 target = store.value = target.copy(order="K")
                 store.shared = False
             for step in self._steps:
-                target = step(target)
+                base, target = target, step(target)
+                if target.size and not np.may_share_memory(base, target):
+                    raise not_found()
             target[key] = given
         else:
             for step in self._steps:
@@ -259,7 +261,8 @@ class Box:
         if not isinstance(value, np.ndarray):
             return np.asarray(value, dtype)
         self._store.shared = True
-        return value if dtype is None or dtype == value.dtype else value.astype(dtype)
+        dtype = value.dtype if dtype is None else dtype
+        return value.astype(dtype, copy=True) if copy or dtype != value.dtype else value
 
     def __hash__(self) -> int:
         return hash(self.bare)
@@ -274,7 +277,10 @@ class Box:
         return repr(self.bare)
 
     def __copy__(self) -> Any:
-        return self if not isinstance(self.bare, np.ndarray) else wrap(self.read())
+        value = self.read()
+        if isinstance(value, np.ndarray):
+            return Box(value.copy(order="K"))
+        return Box(value) if isinstance(bare(value), np.ndarray) else self
 
     def __deepcopy__(self, memo: Any) -> Any:
         return self.__copy__()
@@ -328,13 +334,10 @@ class ArrayBox(Box):
     @property
     def flat(self) -> Any:
         """The elements in order."""
-        return np.ravel(self)
+        return FlatBox.of(self)
 
     @flat.setter
     def flat(self, values: Any) -> None:
-        count = np.size(unwrap_bare(values))
-        if count > 1:  # they are repeated, or cut off
-            values = np.ravel(values)[np.arange(self.bare.size) % count]
         self.flat[...] = values
 
     def __getitem__(self, key: Any) -> Any:
@@ -363,7 +366,44 @@ class ArrayBox(Box):
         return unwrap_bare(item) in self.bare
 
 
-BOXES = (Box, ArrayBox)
+class FlatBox(ArrayBox):
+    """`x.flat`: reads give copies, writes go to x."""
+
+    __slots__ = ("_whole",)
+    _whole: ArrayBox
+
+    @staticmethod
+    def of(whole: ArrayBox) -> FlatBox:
+        """The elements of a box in order."""
+        made = object.__new__(FlatBox)
+        made._store, made._steps, made._known = whole._store, (*whole._steps, Step(RAVEL)), None
+        made._whole = whole
+        return made
+
+    def __getitem__(self, key: Any) -> Any:
+        made = apply_flat(GETITEM, (self.read(), map_tree(_plain_key, key)))
+        if isinstance(made, np.ndarray):
+            return Box(made.copy()) if made.dtype.kind in "fc" else made.copy()
+        return wrap(made)
+
+    def write(self, key: Any, values: Any) -> None:
+        """`x.flat[key] = values`: as many as are needed, over and over where there are too few."""
+        whole = self._whole.bare
+        if isinstance(key, (int, np.integer)):
+            if not -whole.size <= key < whole.size:
+                raise IndexError(f"index {key} is out of bounds for size {whole.size}")
+            numbers = np.int64(key % whole.size)
+        else:
+            whole.copy().flat[key] = 0  # raises as NumPy does
+            numbers = np.arange(whole.size)[key]
+        count = np.size(unwrap_bare(values))
+        if isinstance(values, (list, tuple)) or np.ndim(unwrap_bare(values)) and count:
+            values = Box.protocol.call_row(RAVEL, (values,), {})
+            values = values[np.arange(numbers.size).reshape(numbers.shape) % count]
+        self._whole.write(np.unravel_index(numbers, whole.shape) if whole.ndim else ..., values)
+
+
+BOXES = (Box, ArrayBox, FlatBox)
 
 
 # -- between boxes and values --------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from runtime.autodiff.box import (
     BOXES,
     ArrayBox,
     Box,
+    FlatBox,
     any_box,
     any_followed,
     kept_followed,
@@ -136,7 +137,7 @@ def _simply(row: OpDef, args: tuple[Any, ...]) -> Any:
     given = []
     for x in args:
         kind = type(x)
-        if kind is Box or kind is ArrayBox:
+        if kind in BOXES:
             value = x._store.value if kind is Box else x.read()
             followed = followed or type(value) is Active
             given.append(value)
@@ -170,7 +171,7 @@ def _boxed(x: Any) -> Any:
 
 def _view(row: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The result of an op that may give a view of its operand."""
-    base: Box = args[0]
+    base: Box = args[0] if type(args[0]) is not FlatBox else Box(args[0].read())
     rest = map_tree(unwrap_bare, args[1:])
     value = base.bare
     made = row.run(value, *rest, **kwargs)

@@ -87,13 +87,18 @@ def update(x: Any, values: Any, place: Place) -> Any:
     made = x if place.in_place else place.buffer(x)
     view = place.view(made)
     if place.steps and view.size and not np.may_share_memory(view, made):
-        raise GradientError(
-            "a view that was written to can't be found again in the array",
-            why="the array has another layout in memory than when the view was made",
-            fix="write to the array itself",
-        )
+        raise not_found()
     view[place.key] = values
     return made
+
+
+def not_found() -> GradientError:
+    """The error that what was a view of an array is none any more."""
+    return GradientError(
+        "a view that was written to can't be found again in the array",
+        why="the array has another layout in memory than when the view was made",
+        fix="write to the array itself",
+    )
 
 
 @dispatching

@@ -3,6 +3,7 @@ graphs, where they are, are those that finite differences give."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from runtime.autodiff import transforms
 from runtime.config import settings
 from tests.autodiff.test_programs import difference
 
@@ -84,6 +86,35 @@ def imaginary_part_of_what_is_written_to(x: Any) -> Any:
     return (v * np.arange(4.0)).sum() + (z * z).imag.sum()
 
 
+def copies(x: Any) -> Any:
+    s, t = np.zeros(4), x * 2
+    s[0] = 1.0
+    y, z, w = copy.copy(s), copy.deepcopy(s), copy.copy(t)
+    y[1], z[2], w[3] = 5.0, x[0], x[1]
+    return (s * x).sum() + (y * x).sum() + (z * x**2).sum() + (w * t).sum()
+
+
+def written_by_flat_numbers(x: Any) -> Any:
+    y, z = np.outer(x, x).T, np.zeros((2, 2)).T
+    y.flat[1], z.flat[1] = x[0] * 5, 3.0
+    y.flat[[3, 3, 5]] = [x[0], x[1] * 2, x[2]]
+    y[:, ::2].flat[2:7] = x[:2]
+    y.flat[np.arange(16) > 13] = x[1:]
+    y[1:, 1:3].flat = x
+    return (y * np.arange(16.0).reshape(4, 4)).sum() + (z.ravel() * x).sum()
+
+
+def flat_that_is_held(x: Any) -> Any:
+    y = np.outer(x, x).T
+    flat = y.flat
+    y[0, 1] = x[3] * 9
+    part = flat[1:3]
+    y[0, 2] = part[0] = 0.0
+    flat[6] = x[1]
+    looks = np.reshape(flat, (2, 8))
+    return part.sum() + flat[2] + (y * y).sum() + looks.sum() + sum(k * v for k, v in enumerate(flat))
+
+
 PROGRAMS: list[Callable[..., Any]] = [
     read_in_inner_loops_and_written_after_them,
     rows_read_in_a_branch_and_written_after_it,
@@ -92,6 +123,9 @@ PROGRAMS: list[Callable[..., Any]] = [
     array_and_view_from_branches,
     view_from_branches_that_is_written_to,
     imaginary_part_of_what_is_written_to,
+    copies,
+    written_by_flat_numbers,
+    flat_that_is_held,
 ]
 
 
@@ -122,3 +156,15 @@ def test_a_sum_of_items_of_several_shapes() -> None:
     gradient = ag.grad(sum_of_a_list_that_is_broadcast)
     np.testing.assert_allclose(gradient(X), difference(sum_of_a_list_that_is_broadcast, X), rtol=1e-7)
     assert gradient.traces[-1].concrete is not None
+
+
+def test_copies_that_numpy_makes_in_code_that_is_not_converted() -> None:
+    """The copy was the array itself: the write to it was a write to s."""
+
+    def f(x: Any) -> Any:
+        s = np.ones_like(x)
+        np.array(s)[0] = 7.0
+        np.array(s, copy=True)[1] = 7.0
+        return (s * x).sum()
+
+    np.testing.assert_array_equal(transforms.grad(f)(X), np.ones(4))
