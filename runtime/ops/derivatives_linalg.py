@@ -81,8 +81,9 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     inner = int(np.prod([np.shape(a)[i] for i in left], dtype=np.int64))
     outer = (*(np.shape(a)[i] for i in free_a), *(np.shape(b)[i] for i in free_b))
     rows = int(np.prod([np.shape(a)[i] for i in free_a], dtype=np.int64))
+    columns = int(np.prod([np.shape(b)[i] for i in free_b], dtype=np.int64))
     x = np.reshape(np.transpose(a, (*free_a, *left)), (rows, inner))
-    z = np.reshape(np.transpose(b, (*right, *free_b)), (inner, -1))
+    z = np.reshape(np.transpose(b, (*right, *free_b)), (inner, columns))
     return np.reshape(np.matmul(x, z), outer)
 
 

@@ -6,6 +6,7 @@ parameters; equal extremes share the cotangent equally; a spread of 0 has slope 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -83,7 +84,7 @@ def _exclusive(a: Any, reverse: bool) -> Any:
     """Products along the last axis of all elements before each one (after it, if reverse)."""
     turned = np.flip(a, -1) if reverse else a
     ones = np.ones((*np.shape(a)[:-1], 1), a.dtype)
-    made = np.concatenate([ones, np.cumprod(turned, axis=-1)[..., :-1]], axis=-1)
+    made = np.concatenate([ones, np.cumprod(turned, axis=-1)], axis=-1)[..., :-1]
     return np.flip(made, -1) if reverse else made
 
 
@@ -98,7 +99,8 @@ def prod_vjp(
     last = tuple(range(-len(axes), 0))
     moved = np.moveaxis(np.reshape(used, shape), tuple(axes), last)
     inner = np.shape(moved)
-    flat = np.reshape(moved, (*inner[: len(inner) - len(axes)], -1))
+    kept = len(inner) - len(axes)
+    flat = np.reshape(moved, (*inner[:kept], math.prod(inner[kept:])))
     others = np.reshape(_exclusive(flat, False) * _exclusive(flat, True), inner)
     others = np.moveaxis(others, last, tuple(axes))
     return _masked(scale(spread(ct, a, axis), others * initial), where)

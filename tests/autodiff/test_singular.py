@@ -61,3 +61,14 @@ def test_singular_points(f: Any, x: Any, want: Any) -> None:
 
 def test_second_derivative_of_sinc_at_zero() -> None:
     assert ag.grad(ag.grad(np.sinc))(0.0) == pytest.approx(-(np.pi**2) / 3)
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 2), (2, 0), (3, 0, 2)])
+def test_products_of_no_elements(shape: tuple[int, ...]) -> None:
+    """Their gradients raised ValueError, or could not be had."""
+    x = np.zeros(shape)
+    for axis in (None, *range(len(shape))):
+        assert ag.grad(lambda x, axis=axis: np.prod(x, axis=axis).sum() + x.sum())(x).shape == shape
+    flat = np.zeros((2, 0))
+    found = ag.grad(lambda x: np.tensordot(x, x.T, 1).sum() + np.inner(x[0], x[1]))(flat)
+    assert found.shape == (2, 0)
