@@ -47,6 +47,18 @@ CASES: tuple[tuple[str, str, str, str], ...] = (
     ("simplify_all", "n: float", "a: float = add(n, 0.0)\nreturn a", LEFT),  # -0.0 + 0.0 is 0.0
     ("simplify_all", "n: float", "a: float = sub(n, 0.0)\nreturn a", "return n"),
     ("simplify_all", "n: int", "a: float = truediv(n, 1)\nreturn a", LEFT),
+    (
+        "simplify_all",
+        "n: int, m: float32",
+        "a: (int, float32) = py.tuple(n, m)\nb: float64[2] = np.stack(a)\nreturn b",
+        "a: (int, float32) = py.tuple(n, m)\nb: float64[2] = np.array(a)\nreturn b",
+    ),
+    (
+        "simplify_all",  # a row and a number are refused
+        "n: float64, m: float64[1]",
+        "a: (float64, float64[1]) = py.tuple(n, m)\nb: object = np.stack(a)\nreturn b",
+        LEFT,
+    ),
     ("simplify_all", "x: float64[4]", "a: float64[4] = mul(x, 1.0)\nreturn a", LEFT),  # another object
     (
         "simplify_all",

@@ -58,7 +58,7 @@ PLACES: tuple[tuple[Any, str], ...] = (
     ),
     (shapes, "nd.reshape np.reshape nd.ravel np.ravel nd.flatten"),
     (true_places, "np.nonzero np.where np.flatnonzero np.argwhere"),
-    (joins, "np.concatenate np.stack np.vstack np.hstack np.column_stack"),
+    (joins, "np.append np.concatenate np.stack np.vstack np.hstack np.column_stack"),
     (sorts, "np.sort np.median"),
     (moved, "np.roll np.pad np.tril np.triu np.diff"),
 )

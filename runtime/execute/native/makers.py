@@ -69,23 +69,35 @@ def _display(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
         if wanted_dtype(dtype, made.dtype) != made.dtype:
             raise Unlowered("np.array of a list as another dtype")
         return made
-    if not isinstance(source, Tup) or not source.items:
+    if not isinstance(source, Tup):
         raise Unlowered("np.array of this")
     if any(map(is_array, source.items)):
         return _stacked(state, list(source.items), dtype)
-    shape = _shape(source)
-    found = wanted_dtype(dtype, np.array(_sample(source)).dtype)
-    made = create(state, [str(n) for n in shape], found, False)
-    for place in np.ndindex(*shape):
+    made = create(state, shape_of(source), wanted_dtype(dtype, dtype_of(source)), False)
+    spelled(state, made, source)
+    return made
+
+
+def spelled(state: State, target: Arr, source: Val) -> None:
+    """Write a number, or the numbers in nested tuples, to an array of their shape."""
+    for place in np.ndindex(_shape(source)):
         item: Val = source
         for i in place:
             assert isinstance(item, Tup)
             item = item.items[i]
         assert isinstance(item, Num)
-        element = stored(state.e, item, numpy_scalar(found))
-        at = located(state.e, made, Tup(tuple(lift(i) for i in place)))
-        fill(state, at, element)
-    return made
+        element = stored(state.e, item, target.element)
+        fill(state, located(state.e, target, Tup(tuple(map(lift, place)))) if place else target, element)
+
+
+def shape_of(x: Val) -> tuple[str, ...]:
+    """The sizes of what NumPy makes an array of: those of an array, or of nested tuples."""
+    return x.dims if isinstance(x, (Arr, Lazy)) else tuple(map(str, _shape(x)))
+
+
+def dtype_of(x: Val) -> np.dtype[Any]:
+    """The dtype of the same."""
+    return kind_of(x).dtype if isinstance(x, (Arr, Lazy)) else np.array(_sample(x)).dtype
 
 
 def _shape(x: Val) -> tuple[int, ...]:
@@ -97,9 +109,9 @@ def _shape(x: Val) -> tuple[int, ...]:
     if not isinstance(x, Tup):
         raise Unlowered("np.array of this")
     found = {_shape(i) for i in x.items}
-    if len(found) != 1:
+    if len(found) > 1:
         raise Unlowered("np.array of rows of different lengths")
-    return (len(x.items), *found.pop())
+    return (len(x.items), *(found.pop() if found else ()))
 
 
 def _sample(x: Val) -> Any:

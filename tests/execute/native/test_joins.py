@@ -46,6 +46,21 @@ def grown(x, n):  # type: ignore[no-untyped-def]
     return y, z.T @ z, z[0].copy()
 
 
+def numbers(x, s, k, t):  # type: ignore[no-untyped-def]
+    """Numbers and displays among what is joined; t: as large as s, of another dtype."""
+    return (
+        np.stack([s, s * 2]), np.stack((k, t, True)), np.hstack([s, x, k]), np.hstack((s, t)), np.vstack([s, k]),
+        np.column_stack([t, k]), np.concatenate([[0.0], np.cumsum(x)]), np.concatenate(([k], x[:2], [s, t])),
+        np.append(x, s), np.append(t, x > 1), np.stack(([s, 1], [t, k]), axis=1), np.stack((s, k), axis=-1),
+        np.vstack([x[:2], [s, k]]), np.vstack(([1, 2], [k, 4])), np.column_stack((x[:2], [k, 2])),
+        np.concatenate(([[s, s]], [[2.0, 1.0]], x[:2, None] * x[:2]), axis=0), np.array([]),
+    )  # fmt: skip
+
+
+def refused(x, y):  # type: ignore[no-untyped-def]
+    return np.concatenate([x, 1.0]) if y else np.concatenate([x, [[1.0]]])
+
+
 def turned(x, y):  # type: ignore[no-untyped-def]
     return np.concatenate((x.T, x.T), axis=1) * 1.0, np.vstack((x.T, x.T)), np.stack((x.T, x.T), axis=1)
 
@@ -61,6 +76,17 @@ def test_joined() -> None:
         args: tuple[Any, ...] = (R.random((4, 6)), 1) if function is turned else (R.random(4), R.random(6))
         wanted, found = function(*args), both(function, [args], lowered=False)(*args)
         assert [x.strides for x in wanted] == [x.strides for x in found]
+
+
+def test_numbers_among_arrays() -> None:
+    for dtype in ("f8", "f4", "i8", "u1"):
+        x = (R.random(5) * 5).astype(dtype)
+        floats = dtype[0] == "f"  # a list of Python's ints and others is not lowered
+        converted = both(numbers, [(x, x[0], k, np.float32(x[0])) for k in (3, 2, 4)], lowered=floats)
+        assert not floats or not converted.traces[-1].concrete.native.bails
+        both(numbers, [(x, 2.5, True, x[1]), (x[:2], x[0], -1, 7)], lowered=False)
+    both(lambda x: np.concatenate([[], x]), [(R.random(3),), (np.arange(3),)], lowered=False)
+    both(refused, [(R.random(3), True), (R.random(3), False)], lowered=False)
 
 
 def test_unknown_sizes_and_unbound_names() -> None:
