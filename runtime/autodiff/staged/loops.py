@@ -81,6 +81,8 @@ def forward(linear: Any, node: Node) -> Callable[[], None]:
     body = node.regions[1] if node.op == "while" else node.regions[0]
     if body.diverges:
         raise NotStaged("a loop whose body always raises")
+    if node.op == "for" and is_list(node.inputs[0].type) and _changes_its_list(linear, node, body):
+        raise NotStaged("a loop over a list that changes meanwhile")
     loop = _Loop(linear, node, body)
     every = node.attr("checkpoint", linear.checkpoint)
     if every and loop.countable and not node.attr("tested", False) and by_number(node):
@@ -93,6 +95,13 @@ def forward(linear: Any, node: Node) -> Callable[[], None]:
     else:
         made = loop.record()
     return lambda: Backward(linear, made).record()
+
+
+def _changes_its_list(linear: Any, node: Node, body: Graph) -> bool:
+    """Whether trips write to the list that the loop goes over, whose length is the number of trips."""
+    source = node.inputs[0]
+    written = zip(node.inputs[1:], aliases_of(body).written_params[1:], strict=True)
+    return any(w and isinstance(x, Value) and linear.classes.same(x, source) for x, w in written)
 
 
 class _Loop:
@@ -127,8 +136,9 @@ class _Loop:
             captures = [linear.operand(x) for x in node.inputs[self.first + self.count :]]
             kept_ones = {self.body.params[i]: f for i, f in frozen.items() if f is not None}
             given = [*own, *carry, *captures]
+            later = [*own, *carry, *self._as_they_are(captures, frozen)] if self.again else given
             owned = [self._carry_params()[k] for k in linear.classes.owned.get(node, ())]
-            inner = linear.inside(self.body, given, self.followed, in_place, kept_ones, owned)
+            inner = linear.inside(self.body, later, self.followed, in_place, kept_ones, owned)
             results = linear.again(self.body, given) if self.again else inner.forward()
             with trace.region("back") as back:
                 if self.again:
@@ -155,6 +165,11 @@ class _Loop:
         return Plan(
             node, self._made_trips(trips, outputs[0]), closed, carried, arrays, numbers, kept, outside
         )
+
+    def _as_they_are(self, captures: list[Operand], frozen: dict[int, Any]) -> list[Operand]:
+        """What trips that are done again take from outside: copies of what may change before."""
+        pairs = zip(captures, frozen.values(), strict=True)
+        return [x if copied is None else self.trace.operand(copied) for x, copied in pairs]
 
     def _in_place(self, i: int) -> bool:
         """Whether a captured value is an array, whose cotangent the trips add up in place."""
