@@ -16,13 +16,15 @@ from typing import Any
 import numpy as np
 
 from runtime import tree
+from runtime.autodiff.staged.aliases import in_memory
 from runtime.autodiff.staged.gradient import Call, silenced, tidily
-from runtime.autodiff.staged.kinds import NotStaged, cotangent_type, inexact, known_shape, positions
+from runtime.autodiff.staged.kinds import NotStaged, cotangent_type, inexact, is_list, known_shape, positions
 from runtime.autodiff.staged.linear import Linear
+from runtime.autodiff.staged.pulls import own_copy
 from runtime.autodiff.staged.rules import cast_to, dtype_of, zeros
 from runtime.autodiff.staged.tidy import tidied
 from runtime.functional import for_loop
-from runtime.ir.graph import Graph, Node, Operand, Value
+from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ops.batch import Item
 from runtime.passes.facts import makes_new
 from runtime.pushing import NotPushed, Pusher, facts
@@ -30,7 +32,7 @@ from runtime.trace.byhand import closed, opened
 from runtime.trace.core import Diverged, Trace, active
 from runtime.trace.joins import in_words
 from runtime.trace.values import Traced
-from runtime.types import ArrayType, MaybeUnbound, NumberType, Type, WeakType
+from runtime.types import ArrayType, MaybeUnbound, NumberType, TupleType, Type, WeakType
 
 
 @dataclasses.dataclass
@@ -80,6 +82,16 @@ class Followed:
     def value(self) -> Any:
         """What the function gives."""
         return closed(tree.unflatten(self.call.structure, self.outputs))
+
+    def alone(self, x: Value) -> bool:
+        """Whether a value that the way back uses is an array that nobody else has."""
+        maker = self.trace.node_of(x)
+        if maker is None or not makes_new(maker, self.trace.table):
+            return False
+        classes, results = self.linear.classes, self.call.graph.results
+        given = [v for v, operand in self.linear.env.items() if operand is x and in_memory(v.type)]
+        shown = any(isinstance(r, Value) and classes.same(v, r) for v in given for r in results)
+        return not shown and not any(classes.of(v).outside or classes.of(v).exposed for v in given)
 
     def back(self, leaves: Sequence[int]) -> Way:
         """From cotangents of some leaves of the result to those of the followed leaves of the arguments."""
@@ -207,6 +219,8 @@ def vjp(
             kept = [_for_later(trace, made, x) for x in pull.captured]
         count = len(leaves)
         kinds = [cotangent_type(made.types[k]) if k in followed else None for k in range(count)]
+        for t in filter(None, kinds):
+            _size(t)  # which cotangents fit must be known
         back = Back(pull.graph, kinds, structure, made.call.structures, made.call.live)
         return value, aux, back, kept
 
@@ -219,13 +233,15 @@ def _for_later(trace: Trace, made: Followed, x: Operand) -> Any:
     t = x.type
     if isinstance(t, MaybeUnbound):
         raise NotStaged("a variable that the derivative needs may have no value")
-    if not isinstance(x, Value) or not isinstance(t, ArrayType) or t.scalar:
+    if not isinstance(x, Value) or not in_memory(t) or made.alone(x):
         return trace.wrap(x)
-    maker = trace.node_of(x)
-    shown = [trace.operand(y) for y in made.outputs]
-    if maker is not None and makes_new(maker, trace.table) and x not in shown:
+    if isinstance(t, ArrayType):
+        return trace.record("np.copy", [x])
+    if not isinstance(t, TupleType) and not is_list(t):
         return trace.wrap(x)
-    return trace.record("np.copy", [x])
+    copied = trace.emit("py.call", [Const(own_copy), x], type=t, attrs={"pure": True})
+    assert copied is not None
+    return trace.wrap(copied)
 
 
 # -- products -------------------------------------------------------------------------------------------
