@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from runtime import tree
 from runtime.autodiff import transforms
 from runtime.config import settings
 from tests.autodiff.test_programs import difference
@@ -115,6 +116,26 @@ def flat_that_is_held(x: Any) -> Any:
     return part.sum() + flat[2] + (y * y).sum() + looks.sum() + sum(k * v for k, v in enumerate(flat))
 
 
+def list_that_grows_while_it_is_gone_over(x: Any) -> Any:
+    items, s = [], 0.0
+    for i in range(20):
+        items.append(x[i % 4] * i)
+    for v in items:
+        s = s + v * v
+        if len(items) < 40:
+            items.append(v * 0.9)
+    return s
+
+
+def list_that_shrinks_while_it_is_gone_over(x: Any) -> Any:
+    items, s = [x[i % 4] * i for i in range(30)], 0.0
+    for v in items:
+        s = s + v * v
+        if len(items) > 10:
+            items.pop()
+    return s
+
+
 PROGRAMS: list[Callable[..., Any]] = [
     read_in_inner_loops_and_written_after_them,
     rows_read_in_a_branch_and_written_after_it,
@@ -126,6 +147,8 @@ PROGRAMS: list[Callable[..., Any]] = [
     copies,
     written_by_flat_numbers,
     flat_that_is_held,
+    list_that_grows_while_it_is_gone_over,
+    list_that_shrinks_while_it_is_gone_over,
 ]
 
 
@@ -168,3 +191,84 @@ def test_copies_that_numpy_makes_in_code_that_is_not_converted() -> None:
         return (s * x).sum()
 
     np.testing.assert_array_equal(transforms.grad(f)(X), np.ones(4))
+
+
+def numbers_read_and_then_written(x: Any) -> Any:
+    a, s = x * 2, 0.0
+    for i in range(40):
+        s = s + np.sin(a[i % 4] * s) * 0.1 + a[(i + 1) % 4]
+    a[:] = 0.0
+    return s + a.sum()
+
+
+def rows_gone_over_and_then_written(x: Any) -> Any:
+    a, s = np.outer(x, x), np.zeros(4)
+    for row in a:
+        s = np.sin(s + row) * row
+    a[:] = 0.0
+    return s.sum() + a.sum()
+
+
+@pytest.mark.parametrize("f", [numbers_read_and_then_written, rows_gone_over_and_then_written])
+def test_trips_that_are_done_again_see_what_they_saw(f: Callable[..., Any]) -> None:
+    want = ag.grad(f)(X)
+    for every in (1, 3, "sqrt"):
+        gradient = ag.grad(f, checkpoint_every=every)
+        np.testing.assert_allclose(gradient(X), want, rtol=1e-12)
+        assert gradient.traces[-1].concrete is not None
+
+
+def test_results_that_the_caller_writes_to_before_pulling_back() -> None:
+    """What the way back needs was the same memory as a part of a result."""
+    m = np.random.default_rng(0).standard_normal((3, 3))
+
+    def looks(x: Any) -> Any:
+        y = x * x
+        return np.sin(y), {"part": [y[1:]]}
+
+    def parts(m: Any) -> Any:
+        u, s, _ = np.linalg.svd(m)
+        return u, s
+
+    for f, x in ((looks, X), (parts, m)):
+        value, pull_back = ag.vjp(f, x)
+        cotangent = tree.map_leaves(np.ones_like, value)
+        want = pull_back(cotangent)[0].copy()
+        for leaf in tree.flatten(value)[0]:
+            leaf[...] = 0.0
+        np.testing.assert_array_equal(pull_back(cotangent)[0], want)
+
+
+def test_results_of_unknown_sizes_are_pulled_back() -> None:
+    """They ended in AssertionError."""
+
+    def f(x: Any) -> Any:
+        y, s = x[:1] * 1, 0.0
+        for i in range(20):
+            y = np.concatenate([y, x[i % 4 : i % 4 + 1] * y[-1:]])
+            s = s + np.sin(y).sum()
+        return s, y
+
+    value, pull_back = ag.vjp(f, X)
+    want = difference(lambda x: f(x)[0] + f(x)[1].sum(), X)
+    np.testing.assert_allclose(pull_back((1.0, np.ones_like(value[1])))[0], want, rtol=1e-7)
+
+
+def test_what_is_not_connected_beside_what_is() -> None:
+    """In one `with` block, or by an array whose cotangent is there: zeros stood where None was asked for."""
+
+    def block(p: Any) -> Any:
+        with np.errstate(all="ignore"):
+            a, b = p["u"] * 2, p["v"] * 3
+        return a.sum()
+
+    def arrays(p: Any) -> Any:
+        a, b = np.zeros(4), np.zeros(4)
+        a[:], b[:] = p["v"], p["u"]
+        return b[1:].sum()
+
+    for f in (block, arrays):
+        gradient = ag.grad(f, unconnected="none")
+        found = gradient({"u": X, "v": X})
+        assert found["u"] is not None and found["v"] is None
+        assert gradient.traces[-1].concrete is not None

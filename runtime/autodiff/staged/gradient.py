@@ -150,7 +150,7 @@ class Call:
         """A cotangent as the caller gets it: of the kind of the argument, for it alone, conjugated."""
         trace = self.trace
         t = param.type
-        if ct is None and self.unconnected == "none" and not self._connected(param):
+        if self.unconnected == "none" and not self._connected(param):
             return None
         if ct is None:
             ct = zeros(trace, like, t)
@@ -170,18 +170,7 @@ class Call:
 
     def _connected(self, param: Value) -> bool:
         """Whether a result depends on a parameter, if only by steps, whose slope is 0."""
-        found = {param}
-        classes = aliases_of(self.graph)
-        for node in self.graph.nodes:
-            if not any(x in found for x in node.inputs) or node.op in ASKING or node.attr("stop"):
-                continue
-            found.update(out for out in node.outputs if inexact(out.type) or isinstance(out.type, ObjectType))
-            if node.op == "setitem" or node.op in WRITING:
-                target = node.inputs[0]
-                found.update(
-                    x for x in classes.parent if isinstance(target, Value) and classes.same(x, target)
-                )
-        return any(x in found for x in self.graph.results)
+        return any(x in _dependent(self.graph, {param}) for x in self.graph.results)
 
     def trees(self, grads: Sequence[Any], single: bool) -> Any:
         """The gradients in the containers of the arguments; None at leaves of other kinds."""
@@ -191,6 +180,32 @@ class Call:
             for structure, live in zip(self.structures, self.live, strict=True)
         ]
         return made[0] if single else tuple(made)
+
+
+def _dependent(graph: Graph, found: set[Operand]) -> set[Operand]:
+    """The values of a graph without branches and loops that depend on some of its values."""
+    classes = aliases_of(graph)
+    before = -1
+    while before != len(found):  # writes into an array concern looks at it that were made before
+        before = len(found)
+        for node in graph.nodes:
+            if not any(x in found for x in node.inputs) or node.op in ASKING or node.attr("stop"):
+                continue
+            written: list[Operand] = []
+            if node.op == "with":
+                (region,) = node.regions
+                pairs = list(zip(region.params, node.inputs, strict=True))
+                inside = _dependent(region, {p for p, x in pairs if x in found})
+                after = [out for out, r in zip(node.outputs, region.results, strict=True) if r in inside]
+                written = [x for p, x in pairs if p in inside]
+            else:
+                after = [o for o in node.outputs if inexact(o.type) or isinstance(o.type, ObjectType)]
+            found.update(after)
+            if node.op == "setitem" or node.op in WRITING:
+                written.append(node.inputs[0])
+            targets = [x for x in written if isinstance(x, Value)]
+            found.update(x for x in classes.parent for t in targets if classes.same(x, t))
+    return found
 
 
 def _prepared(graph: Graph) -> Graph:
