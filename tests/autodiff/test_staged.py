@@ -14,6 +14,7 @@ import pytest
 import autograph as ag
 from runtime import tree
 from runtime.config import settings
+from runtime.ir.text import parse_graph, print_graph
 from runtime.ir.verify import verify
 from runtime.ops.table import OPS
 
@@ -538,3 +539,40 @@ def test_a_derivative_of_ones_own_that_always_raises():
     assert ag.function(twice)(1.0) == 2.0
     with pytest.raises(KeyError, match="back"):
         ag.grad(lambda x: twice(x) + x)(1.0)
+
+
+def series(x: Any) -> Any:
+    total, factorial = 1.0, 1
+    for i in range(1, 30):
+        factorial = factorial * i
+        total = total + x**i / factorial
+    return total
+
+
+def series_in_series(x: Any) -> Any:
+    total, big = 0.0, 1
+    for i in range(20):
+        big = big * 50
+        if x > 0:
+            bigger = big
+            for _ in range(5 + i % 2):
+                bigger = bigger * 30
+                total = total + x * x / bigger
+        else:
+            total = total + x / (big * big)
+    return total
+
+
+@pytest.mark.parametrize("executor", ["numpy", "auto"])
+def test_integers_that_are_kept_may_be_larger_than_numpys(executor: str) -> None:
+    """They raised OverflowError."""
+    with settings.override(executor=executor):
+        for f in (series, series_in_series):
+            gradient = ag.grad(f)
+            for x in (0.5, -0.25):
+                assert gradient(x) == pytest.approx(gradient.eager(x), rel=1e-12)
+                value, pull_back = ag.vjp(f, x)
+                assert (value, pull_back(1.0)[0]) == (f(x), pytest.approx(gradient(x), rel=1e-12))
+            graph = gradient.traces[-1].concrete.graph
+            verify(graph, OPS)
+            assert print_graph(parse_graph(print_graph(graph))) == print_graph(graph)

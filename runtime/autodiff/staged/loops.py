@@ -9,7 +9,7 @@ backward loop runs; the kept values are copies, so later writes don't change the
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -102,6 +102,21 @@ def _changes_its_list(linear: Any, node: Node, body: Graph) -> bool:
     source = node.inputs[0]
     written = zip(node.inputs[1:], aliases_of(body).written_params[1:], strict=True)
     return any(w and isinstance(x, Value) and linear.classes.same(x, source) for x, w in written)
+
+
+def holds_integers(x: Operand, makers: Mapping[Operand, Node]) -> bool:
+    """Whether a value is one of Python's integers, or a table of them that a loop inside has kept."""
+    if x.type == WEAK_INT:
+        return True
+    node = makers.get(x)
+    if node is None or not isinstance(x, Value):
+        return False
+    if node.op == "np.empty":
+        return len(node.inputs) == 2 and isinstance(node.inputs[1], Const) and node.inputs[1].value is object
+    if node.op == "np.copy":
+        return holds_integers(node.inputs[0], makers)
+    inside = [(r.results[node.outputs.index(x)], r) for r in node.regions if node.op == "cond" and r.results]
+    return any(holds_integers(y, {out: n for n in r.nodes for out in n.outputs}) for y, r in inside)
 
 
 class _Loop:
@@ -262,10 +277,18 @@ class _Loop:
             and shape is not None
             and (not isinstance(t, ArrayType) or t.dtype.kind in "biufc")
         ):
-            store = trace.protocol.call(np.empty, ((trips, *shape), dtype_of(t)), {})
-            return Kept(value, store, False)
+            return Kept(value, self._table((trips, *shape), value), False)
         made = trace.emit("py.list", [])
         return Kept(value, trace.wrap(made), True)
+
+    def _table(self, shape: Sequence[Any], value: Value) -> Any:
+        """An array for the values of all trips.  Python's integers may be larger than any integer of NumPy's:
+        they are kept as they are, though in native code, where none is larger, the array is one of int64."""
+        dtype = dtype_of(value.type)
+        if not holds_integers(value, self.makers):
+            return self.trace.protocol.call(np.empty, (tuple(shape), dtype), {})
+        claim = ArrayType(dtype, tuple(n if type(n) is int else None for n in shape))
+        return self.trace.record("np.empty", [tuple(shape), object], type=claim)
 
     def _recomputed(self, value: Value) -> Callable[[Any], Any] | None:
         """How a value follows from the number of the trip and what no trip changes, if it does cheaply."""

@@ -62,6 +62,7 @@ from runtime.execute.native.waiting import reduction as is_reduction
 from runtime.ir.graph import Node
 from runtime.ops.table import BY_METHOD
 from runtime.ops.words import said
+from runtime.types import ArrayType
 
 BOUNDS = {"min", "max"} & inspect.signature(np.clip).parameters.keys()  # names since NumPy 2.1
 _KINDS = {"invalid": 1, "divide": 4, "over": 8, "under": 16, "all": FLAGS}
@@ -222,7 +223,7 @@ def function(state: State, node: Node, op: str, args: list[Val], keywords: dict[
     if op == "nd.copy" and len(args) == 1 and not keywords and not pairs and elementwise.is_array(args[0]):
         return elementwise.copy_of(state, args[0])
     if op.startswith("np.") or (op == "nd.copy" and not keywords):
-        return numpy_call(state, op[3:], args, keywords)
+        return numpy_call(state, op[3:], _of_integers(node, args), keywords)
     if op == "py.call" and isinstance(args[0], Method) and isinstance(args[0].of, Arr):
         return method_of_array(state, node, args[0].of, args[0].name, args[1:], keywords)
     if op == "py.call" and isinstance(args[0], Method) and not keywords and not node.attr("starred"):
@@ -241,6 +242,14 @@ def function(state: State, node: Node, op: str, args: list[Val], keywords: dict[
             return gathers.at(state, ufunc, args[1:])
         return call(state, args[0].value, args[1:], keywords)
     return python_value(state, node, args)
+
+
+def _of_integers(node: Node, args: list[Val]) -> list[Val]:
+    """The arguments of a function of NumPy's.  Where it makes a table of Python's integers, that is one of
+    int64: none is larger here."""
+    t = node.outputs[0].type if node.op == "np.empty" and len(args) == 2 else None
+    by_dtype = isinstance(args[-1], Static) and args[-1].value is object if t is not None else False
+    return [args[0], Static(t.dtype)] if by_dtype and isinstance(t, ArrayType) else args
 
 
 def python_value(state: State, node: Node, args: list[Val]) -> Val:
