@@ -103,7 +103,11 @@ def _picked(low: Lowering, node: Node, choice: str, args: list[list[Val]]) -> li
         with e.under(condition):
             arms.append(low.region(region, given))
     found: list[Val] | None = []
-    for x, y in zip(*(a or [] for a in arms), strict=True):
+    first, second = arms
+    if first is None or second is None:  # an arm that ends has no value to pick
+        e.rollback(mark)
+        return None
+    for x, y in zip(first, second, strict=True):
         if not isinstance(x, Num) or not isinstance(y, Num) or narrowing.decided(x, y):
             found = None
             break

@@ -52,3 +52,26 @@ def test_a_trip_that_always_goes_to_the_plan() -> None:
     two = pair(parse_graph(LOOP, []))
     two.check((np.arange(12, dtype=np.uint16).reshape(3, 4),))
     assert two.handed_back == 1
+
+
+CHOICE = """
+graph f(x: uint8):
+    y: bool_ = np.less(-128, x)
+    z: bool_|uint8 = cond(x, y, x)
+        true if_true(y: bool_, x: uint8):
+            t1: float = py.call(@math:exp, 3)
+            return y
+        false if_false(y: bool_, x: uint8):
+            both: (bool_, bool_) = py.tuple(y, y)
+            a: bool[2] = np.array(both)
+            t1: bool[?] = np.insert(a, 0, 1)
+            return x
+    both: (bool_|uint8, uint8) = py.tuple(z, x)
+    return both
+"""
+
+
+def test_an_arm_that_always_goes_to_the_plan() -> None:
+    two = pair(parse_graph(CHOICE, []))
+    for x in (3, 0):
+        two.check((np.uint8(x),))
