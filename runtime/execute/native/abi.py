@@ -23,7 +23,7 @@ TYPE_AT = HEAD - ctypes.sizeof(ctypes.c_void_p)
 DATA_AT, RANK_AT, SIZES_AT, STRIDES_AT, DESCR_AT, FLAGS_AT = (HEAD + n for n in (0, 8, 16, 24, 40, 48))
 STATE_WORDS = 36  # of a thread's state that are looked at: less than it has in any version
 BYTES_AT = bytes.__basicsize__ - 1  # where the bytes of a `bytes` object are
-IN_ORDER, WRITEABLE, WARNS_ON_WRITE = 0x1, 0x400, 0x80000000
+IN_ORDER, ALIGNED, WRITEABLE, WARNS_ON_WRITE = 0x1, 0x100, 0x400, 0x80000000
 ARRAY_API = {"Zeros": 183, "Empty": 184, "NewCopy": 85, "CopyInto": 50, "Scalar": 60, "New": 93}
 PYTHON_API = (
     "Py_IncRef", "Py_DecRef", "PyErr_Clear", "PyErr_CheckSignals", "PyErr_ExceptionMatches",
@@ -156,9 +156,10 @@ def _check_arrays() -> str:
     )
     if not all(seen) or _read(at, ctypes.c_int32) != sys.getrefcount(a) - 1:
         return "arrays are laid out in an unknown way"
-    for b in (a, np.ones(3), np.broadcast_to(1.0, (2, 2))):
+    for b in (a, np.ones(3), np.broadcast_to(1.0, (2, 2)), np.frombuffer(bytes(17), float, 2, 1)):
         flags = _read(id(b) + FLAGS_AT, ctypes.c_uint)
-        if bool(flags & IN_ORDER) != b.flags.c_contiguous or bool(flags & WRITEABLE) != b.flags.writeable:
+        meant = (IN_ORDER, b.flags.c_contiguous), (ALIGNED, b.flags.aligned), (WRITEABLE, b.flags.writeable)
+        if any(bool(flags & bit) != told for bit, told in meant):
             return "the flags of arrays have an unknown meaning"
     return ""
 

@@ -250,7 +250,8 @@ class _Entry:
         descr = self.field(obj, abi.DESCR_AT, "ptr")
         self.need(e.op(f"icmp eq ptr {descr}, {self.symbol(f'autograph_descr_{x.dtype.num}')}"))
         self.need(e.op(f"icmp eq i32 {self.field(obj, abi.RANK_AT, 'i32')}, {len(x.dims)}"))
-        mask = abi.IN_ORDER if self.in_order else 0
+        # what is not aligned NumPy copies some at a time, and adds up in other pieces
+        mask = abi.ALIGNED | (abi.IN_ORDER if self.in_order else 0)
         wanted = mask
         if k in self.kernel.written:
             mask |= abi.WRITEABLE | abi.WARNS_ON_WRITE

@@ -114,3 +114,14 @@ def test_overlapping_rows(step: int) -> None:
         found = ag.function(every)(windows)
     for one, other in zip(every(windows), found, strict=True):
         assert one.tobytes() == other.tobytes() and one.strides == other.strides
+
+
+def test_sums_of_elements_that_are_not_aligned() -> None:
+    def added(x):  # type: ignore[no-untyped-def]
+        return x.sum(), x.mean(), (x * 2).sum(), x.reshape(200, -1).sum(axis=1)
+
+    lines = np.random.default_rng(3).standard_normal(20000)
+    odd = np.zeros(lines.nbytes + 1, np.uint8)[1:].view(float)
+    odd[:] = lines
+    assert not odd.flags.aligned
+    both(added, [(lines,), (odd,), (odd[::2],)], lowered=False)
