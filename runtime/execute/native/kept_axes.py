@@ -51,9 +51,12 @@ def _puts_back(node: Node) -> bool:
         return False
     if node.op == "getitem":
         return _same(rest[0], (*[_ALL] * len(t.shape), None)) or _same(rest[0], (Ellipsis, None))
+    sizes = rest[0] if len(rest) == 1 and isinstance(rest[0], tuple) else tuple(rest)
+    if not all(type(n) is int for n in sizes):
+        return False  # True and 1.0 are equal to 1, but no sizes
     if node.op == "nd.reshape" and len(t.shape) == 1:
-        return rest in ([-1, 1], [(-1, 1)])
-    return node.op == "np.expand_dims" and rest in ([len(t.shape)], [-1])
+        return sizes == (-1, 1)
+    return node.op == "np.expand_dims" and sizes in ((len(t.shape),), (-1,))
 
 
 def _same(key: object, wanted: Sequence[object]) -> bool:

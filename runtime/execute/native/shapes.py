@@ -93,8 +93,8 @@ def asked(state: State, x: Arr, shape: Val) -> list[str]:
     e, wanted = state.e, numbers(shape)
     total, known, dims, open_axis = product(e, x.dims), "1", list[str](), None
     for k, n in enumerate(wanted):
+        text = index(e, n)
         if n.const is None:
-            text = index(e, n)
             e.bail_if(e.op(f"icmp slt i64 {text}, 0"))
         elif n.const == -1 and open_axis is None:
             open_axis = k

@@ -160,3 +160,19 @@ def test_sizes_one_by_one_are_not_for_the_function() -> None:
         return np.reshape(x * 2, 2, 3) + 1
 
     both(refused, [(np.arange(6.0),)], lowered=False)
+
+
+def test_sizes_that_are_no_integers() -> None:
+    for n in (True, 1.0, np.True_):
+
+        def reshaped(x, n=n):  # type: ignore[no-untyped-def]
+            return (x * 2).reshape(n, -1) + 1
+
+        def kept(x, n=n):  # type: ignore[no-untyped-def]
+            return x - x.sum(axis=1).reshape((-1, n))
+
+        def expanded(x, n=n):  # type: ignore[no-untyped-def]
+            return x - np.expand_dims(x.sum(axis=1), n)
+
+        for function in (reshaped, kept, expanded):
+            both(function, [(np.ones((3, 4)),)], lowered=False)
