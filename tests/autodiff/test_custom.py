@@ -125,3 +125,20 @@ def test_arguments_that_are_written_to() -> None:
         ag.grad(read_later)(X)
     with pytest.raises(ag.GradientError, match="writes to an argument"):
         transforms.grad(lambda x: np.sum(writing(x * 1.0)))(X)
+
+
+def test_results_that_are_no_argument() -> None:
+    """Handed on as it is, without an operation, it was taken for a result, whose derivative was left out."""
+
+    def f(x: Any) -> Any:
+        w = x * 2
+
+        @ag.custom_gradient
+        def g(v: Any) -> Any:
+            return w, lambda ct: ct * 0
+
+        return (g(np.ones(3) * x[0]) * x).sum()
+
+    for gradient in (ag.grad(f), ag.grad(f).eager):
+        with pytest.raises(ag.GradientError, match="no argument"):
+            gradient(X)

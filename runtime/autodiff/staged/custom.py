@@ -79,7 +79,8 @@ def marked(
     live = [k for k, x in enumerate(flat) if isinstance(x, Tensor) and inexact(x._facts.type)]
     if not followed or not live:
         return value
-    used = _used_besides(builder.nodes[start:], [trace.operand(flat[k]) for k in live])
+    handed_on = [trace.operand(x) for x in followed]
+    used = _used_besides(builder.nodes[start:], [trace.operand(flat[k]) for k in live], handed_on)
     with trace.region("back") as back:
         cts = iter([trace.wrap(back.param(cotangent_type(x._facts.type))) for x in followed])
         parts = [_turned(trace, next(cts)) if f else None for f in is_followed]
@@ -106,10 +107,11 @@ def marked(
     return closed(tree.unflatten(structure, parts))
 
 
-def _used_besides(nodes: Sequence[Node], args: Sequence[Operand]) -> list[Value]:
-    """What the nodes use that they don't compute, the arguments left out."""
+def _used_besides(nodes: Sequence[Node], args: Sequence[Operand], results: Sequence[Operand]) -> list[Value]:
+    """What the nodes use, or comes out as a result, that they don't compute, the arguments left out."""
     made = {out for node in nodes for out in node.outputs}
-    found = {x: None for node in nodes for x in node.inputs if isinstance(x, Value) and x not in made}
+    used = [*(x for node in nodes for x in node.inputs), *results]
+    found = dict.fromkeys(x for x in used if isinstance(x, Value) and x not in made)
     return [x for x in found if x not in args and inexact(x.type)]
 
 
