@@ -183,8 +183,9 @@ def test_nobody_can_tell(k: int, executor: str) -> None:
 
 
 def test_loops_over_them_are_native() -> None:
-    converted = ag.function(pulled)
-    for k in range(5):
-        converted(made(5, k), 20)
+    with settings.override(executor="auto"):
+        converted = ag.function(pulled)
+        for k in range(5):
+            converted(made(5, k), 20)
     native = converted.traces[-1].concrete.native
     assert native is not None and native.parts, ag.explain(converted)

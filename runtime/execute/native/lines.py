@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from runtime.execute.native.accesses import Scattered, element_at, located, put_at
-from runtime.execute.native.arrays import create, memory, minus, plus
+from runtime.execute.native.arrays import create, memory, minus, plus, times
 from runtime.execute.native.emit import Block, Emitter
 from runtime.execute.native.host import vector_bytes
 from runtime.execute.native.kinds import Scalar, Unlowered
@@ -484,7 +484,18 @@ class Looped:
             same = [place for other, place in zip(self.operands, places, strict=False) if other is x]
             places.append(same[0] if same else self.operand(state, k, outer, start, stop))
         places.append((to, str(self.rooms[-1].kind.dtype.itemsize)))
+        places = [(at, self.step(e, step)) for at, step in places]
         call_loop(state, self.ufunc, self.kinds, self.found, places, minus(e, stop, start))
+
+    def step(self, e: Emitter, step: str) -> str:
+        """From one element to the next, as NumPy tells its loop: 0 where there is one element and the operands
+        have different numbers of axes.  Products of complex numbers are rounded by that."""
+        if self.kinds[-1].kind != "c" or len({len(x.dims) for x in self.operands if x.dims}) < 2:
+            return step
+        total = functools.reduce(functools.partial(times, e), self.dims)
+        if total.isdigit():
+            return "0" if total == "1" else step
+        return e.op(f"select i1 {e.op(f'icmp eq i64 {total}, 1')}, i64 0, i64 {step}")
 
     def operand(self, state: State, k: int, outer: Sequence[str], start: str, stop: str) -> tuple[str, str]:
         """(address, step) of an operand's elements."""

@@ -123,6 +123,24 @@ def test_large_arrays_and_strides(function: Any) -> None:
     both(function, [(a, b), (a[::2], b[1::2]), (a[::3], b[:13335].copy())])
 
 
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_products_of_one_element(dtype: Any) -> None:
+    """NumPy's loop rounds once or twice, by the steps that it is told."""
+    ranks = [
+        ((1, 1), (1,)),
+        ((1,), (1, 1)),
+        ((1, 1, 1), (1, 1)),
+        ((1, 1), (1, 1)),
+        ((1,), ()),
+        ((1, 1), (3, 1, 1)),
+    ]
+    for shapes in ranks:
+        calls = [tuple(numbers(*s, dtype=dtype) for s in shapes) for _ in range(12)]
+        both(products, calls)
+    wider = [tuple(numbers(*s, dtype=dtype) for s in ((n, n), (n,))) for n in (3, 2, 4, 1, 1, 1, 1, 1, 1)]
+    both(products, wider)
+
+
 def test_broadcasting() -> None:
     both(broadcast, [(numbers(3), numbers(3)), (numbers(300), numbers(300))])
 

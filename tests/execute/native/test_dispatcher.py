@@ -21,7 +21,8 @@ import autograph as ag
 from runtime.config import settings
 from runtime.execute.native import dispatch_ir, dispatcher
 
-settings.compile, settings.cache_dir, dispatch_ir.MANY = "background", sys.argv[1], 300
+settings.executor, settings.compile, settings.cache_dir = "auto", "background", sys.argv[1]
+dispatch_ir.MANY = 300
 SCALE = 2.0
 
 def plain(x, k=1.0, *, sign=1):
