@@ -196,6 +196,8 @@ class _Split:
         else:
             self.parts[value] = made
             self.numbers.add(value)
+            if node.op == "getitem" and node.inputs[0] in self.old:
+                self.old.add(value)  # a view of what was there before
 
     def left(self, node: Node, out: list[Node]) -> None:
         """A node that stays, on arrays where it was on arrays."""

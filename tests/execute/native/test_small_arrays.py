@@ -208,9 +208,33 @@ def listed(x: Any, n: Any) -> Any:
     return found
 
 
+def part_of_before(x: Any, n: Any) -> Any:
+    a = b = x
+    for _ in range(n):
+        a, b = b, a
+    return a[1:]
+
+
+def part_of_before_or_new(x: Any, n: Any) -> Any:
+    y = x
+    for _ in range(20):
+        x, y = y, x[:] if n > 0 else x[:] * 1.0
+    return y
+
+
+def row_of_before(x: Any, n: Any) -> Any:
+    m = k = x.reshape(1, 3)
+    for _ in range(20):
+        m, k = k, m
+    return (m * n)[0] if n > 5 else m[0]
+
+
 @pytest.mark.parametrize(
     "f",
     [
+        part_of_before,
+        part_of_before_or_new,
+        row_of_before,
         kept_first,
         maybe_changed,
         inner_never,
