@@ -408,7 +408,8 @@ def numpy_call(state: State, name: str, args: list[Val], keywords: dict[str, Val
         (x,) = nums(args, keywords, 1)
         if any(m.weak for m in x.members):
             raise Unlowered(f"np.{name} of a Python number")
-        return unary(state.e, "abs" if name == "absolute" else "neg", x)
+        own = name == "absolute" and complexes.own_modulus(x)
+        return _by_loop(state, np.absolute, (x,)) if own else unary(state.e, name[:3], x)
     if name in ("logical_not", "logical_and", "logical_or"):
         truths = [truth(state.e, x) for x in nums(args, keywords)]
         made = state.e.negated(truths[0]) if len(truths) == 1 else (
@@ -434,8 +435,8 @@ def _by_loop(state: State, ufunc: np.ufunc, xs: tuple[Num, ...]) -> Num:
     """One element through the ufunc's own inner loop."""
     e = state.e
     kinds = loop_kinds(ufunc, *(x.scalar for x in xs))
-    if any(k.kind != "f" for k in kinds):
-        raise Unlowered(f"np.{ufunc.__name__} of integers")
+    if kinds[-1].kind != "f" or (e.gang is not None and kinds[0].kind == "c"):
+        raise Unlowered(f"np.{ufunc.__name__} of these numbers")
     found = inner_loop(ufunc, kinds)
     if found is None:
         raise Unlowered(f"np.{ufunc.__name__}: its inner loop is not known")
@@ -443,17 +444,16 @@ def _by_loop(state: State, ufunc: np.ufunc, xs: tuple[Num, ...]) -> Num:
         texts = [cast(e, x, kind).text for x, kind in zip(xs, kinds, strict=False)]
         return one(kinds[-1], call_on_gang(state, e.gang, ufunc, kinds, found, texts))
     if e.lanes == 1 and all(k == kinds[0] for k in kinds) and vector_math.known(ufunc.__name__, kinds[0]):
-        return one(
-            kinds[-1], _by_vector(state, ufunc.__name__, kinds[0], [cast(e, x, kinds[0]).text for x in xs])
-        )
+        texts = [cast(e, x, kinds[0]).text for x in xs]
+        return one(kinds[-1], _by_vector(state, ufunc.__name__, kinds[0], texts))
     pointers, ones, steps = (e.slot(f"[{len(kinds)} x i64]") for _ in range(3))
     cells = [e.slot(k.llvm) for k in kinds]
     for k, (cell, kind) in enumerate(zip(cells, kinds, strict=True)):
         if k < len(xs):
-            e.line(f"store {kind.llvm} {cast(e, xs[k], kind).text}, ptr {cell}")
+            held = complexes.cast(e, xs[k], kind) if kind.kind == "c" else cast(e, xs[k], kind)
+            e.line(f"store {kind.llvm} {held.text}, ptr {cell}, align 8")
         e.line(f"store ptr {cell}, ptr {e.op(f'getelementptr i64, ptr {pointers}, i64 {k}')}")
-        step = e.op(f"getelementptr i64, ptr {steps}, i64 {k}")
-        e.line(f"store i64 {kind.dtype.itemsize}, ptr {step}")
+        e.line(f"store i64 {kind.dtype.itemsize}, ptr {e.op(f'getelementptr i64, ptr {steps}, i64 {k}')}")
     e.line(f"store i64 1, ptr {ones}")
     e.leaving()
     loop, data = state.loop(ufunc, [kind.dtype for kind in kinds], found)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from runtime.config import settings
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.floats import finite, kept, to_float
 from runtime.execute.native.kinds import (
@@ -163,6 +164,11 @@ def absolute(e: Emitter, x: Num) -> Num:
     value = e.library("double", "hypot", *parts(e, x))
     e.defer_if(e.negated(finite(e, kind, value)))
     return one(kind, value)
+
+
+def own_modulus(x: Num) -> bool:
+    """Whether `np.absolute` of it is left to NumPy's loop, which may have another last bit than abs()."""
+    return x.scalar.kind == "c" and (settings.math == "exact" or x.scalar.bits == 64)
 
 
 def conjugate(e: Emitter, x: Num) -> Num:

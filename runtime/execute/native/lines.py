@@ -488,7 +488,7 @@ class Looped:
         call_loop(state, self.ufunc, self.kinds, self.found, places, minus(e, stop, start))
 
     def step(self, e: Emitter, step: str) -> str:
-        """From one element to the next, as NumPy tells its loop: 0 where there is one element and the operands
+        """From one element to the next, as NumPy tells its loop: 0 for one element where the operands
         have different numbers of axes.  Products of complex numbers are rounded by that."""
         if self.kinds[-1].kind != "c" or len({len(x.dims) for x in self.operands if x.dims}) < 2:
             return step

@@ -30,6 +30,28 @@ OPS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_the_modulus_is_that_of_numpy(dtype: Any) -> None:
+    """abs() of a number and np.absolute of it differ in their last bits."""
+
+    def by_python(x: Any, y: Any) -> Any:
+        for k in range(len(x)):
+            y[k] = abs(x[k])
+        return y
+
+    def by_numpy(x: Any, y: Any) -> Any:
+        for k in range(len(x)):
+            y[k] = np.absolute(x[k]) + np.abs(x[k] * 2)
+        return y
+
+    x = (R.standard_normal(400) + 1j * R.standard_normal(400)).astype(dtype)
+    with np.errstate(all="ignore"):
+        odd = Z.astype(dtype)
+    for values in (x, odd, x[:0]):
+        both(by_numpy, [(values, np.zeros(len(values)))])
+        both(by_python, [(values, np.zeros(len(values)))], lowered=False)
+
+
 def of_items(op: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     def function(x: Any, y: Any, out: Any) -> Any:
         for i in range(len(x)):
