@@ -88,7 +88,7 @@ class ConcreteFunction:
         results = self.graph.results
         self._outputs = results[0].type if traced.outputs is None and results else traced.outputs
         self.device = "cuda" if any(map(_on_gpu, signature.types)) else "cpu"
-        self.not_native = self.plan_problem = ""
+        self._not_native = self.plan_problem = ""
         self._native: Native | None = None
         self._job: background.Job | None = None
         self._puts: list[Callable[[Callable[..., Any]], object]] = []
@@ -142,7 +142,7 @@ class ConcreteFunction:
             reason = self._why_not()
             job = background.Job(lambda: None if reason else self._compile(), self._tell)
             if self.__dict__.setdefault("_begun", job) is job:
-                self.not_native = reason or COMPILING
+                self._not_native = reason or COMPILING
                 self._job = job
                 if reason or executor.waits(self.optimised):
                     job.finish()
@@ -168,7 +168,7 @@ class ConcreteFunction:
             why = reason.text()
         except Exception as problem:  # a mistake of ours: the plan does it right, only slower
             why = survived(MISTAKE, problem)
-        self.not_native = why
+        self._not_native = why
 
     def _tell(self) -> None:
         """Tell everybody who wants to know that native code is ready."""
@@ -188,13 +188,13 @@ class ConcreteFunction:
             if not isinstance(self.native, executor.NativeFunction) and not self.native.certain:
                 self.native.when_idle = functools.partial(_leave, weakref.ref(self))
             return False
-        self._native, self.not_native = None, NO_GAIN  # loops that it had would never run
+        self._native, self._not_native = None, NO_GAIN  # loops that it had would never run
         return True
 
     def leave(self, why: str = NO_GAIN) -> None:
         """Hand the calls to the function itself: the hope for native code has come to nothing, or it was
         found to be quicker."""
-        self.not_native, self.__dict__["by_python"] = why, True
+        self._not_native, self.__dict__["by_python"] = why, True
         if self.when_left is not None:
             self.when_left()
 
@@ -270,6 +270,13 @@ class ConcreteFunction:
         if self._native is not None and not self._native.idle:
             return "native"
         return "numpy" if self.device == "cpu" else "cupy"
+
+    @property
+    def not_native(self) -> str:
+        """Why something is not native; empty where everything is."""
+        idle = self._native is not None and self._native.idle and not self.__dict__.get("by_python")
+        told = self._native.told if self._native is not None and idle else ()
+        return "; ".join([*[self._not_native] * bool(self._not_native), *told])
 
     @property
     def native_ir(self) -> str:

@@ -20,7 +20,9 @@ from runtime.execute.native.kinds import SUPPORTED
 
 HEAD = object.__basicsize__  # size of what every object begins with
 TYPE_AT = HEAD - ctypes.sizeof(ctypes.c_void_p)
-DATA_AT, RANK_AT, SIZES_AT, STRIDES_AT, DESCR_AT, FLAGS_AT = (HEAD + n for n in (0, 8, 16, 24, 40, 48))
+DATA_AT, RANK_AT, SIZES_AT, STRIDES_AT, BASE_AT, DESCR_AT, FLAGS_AT = (
+    HEAD + n for n in (0, 8, 16, 24, 32, 40, 48)
+)
 STATE_WORDS = 36  # of a thread's state that are looked at: less than it has in any version
 BYTES_AT = bytes.__basicsize__ - 1  # where the bytes of a `bytes` object are
 IN_ORDER, ALIGNED, WRITEABLE, WARNS_ON_WRITE = 0x1, 0x100, 0x400, 0x80000000
@@ -150,6 +152,7 @@ def _check_arrays() -> str:
         _read(at + TYPE_AT, ctypes.c_void_p) == id(np.ndarray),
         _read(at + DATA_AT, ctypes.c_void_p) == a.__array_interface__["data"][0],
         _read(at + RANK_AT, ctypes.c_int) == 2,
+        _read(at + BASE_AT, ctypes.c_void_p) == id(a.base),
         _read(at + DESCR_AT, ctypes.c_void_p) == id(a.dtype),
         [_read(sizes + 8 * k, ctypes.c_ssize_t) for k in (0, 1)] == list(a.shape),
         [_read(strides + 8 * k, ctypes.c_ssize_t) for k in (0, 1)] == list(a.strides),

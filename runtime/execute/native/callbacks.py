@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.execute.native import abi, direct_draws, lists, scalars
+from runtime.execute.native import abi, direct_draws, lists, sampled, scalars
 from runtime.execute.native.arrays import dense, memory
 from runtime.execute.native.elementwise import materialized
 from runtime.execute.native.emit import FLAGS, TRUE
@@ -28,6 +28,7 @@ from runtime.execute.native.kinds import (
     numpy_scalar,
 )
 from runtime.execute.native.ownership import slot
+from runtime.execute.native.sampled import Memory
 from runtime.execute.native.shares import Serial
 from runtime.execute.native.state import State
 from runtime.execute.native.streams import owner
@@ -70,8 +71,6 @@ def callable_here(state: State, node: Node, args: list[Val]) -> bool:
         return False
     if of_numbers(node):
         return state.e.gang is None
-    if node.op == "np.diag" and not _vector(node.inputs[0].type):
-        return False  # a view of the matrix, which nothing here could hold
     if node.op in MOVES or node.op in HEAVY:
         node = typed(state, node, args)
     made = node.outputs[0].type if len(node.outputs) == 1 else None
@@ -83,10 +82,6 @@ def callable_here(state: State, node: Node, args: list[Val]) -> bool:
         )
         and "out" not in node.keywords
     )
-
-
-def _vector(t: Type) -> bool:
-    return isinstance(t, ArrayType) and t.shape is not None and len(t.shape) == 1
 
 
 def of_numbers(node: Node) -> bool:
@@ -180,8 +175,12 @@ def called(state: State, node: Node, args: list[Val]) -> Val:
         raise Unlowered("a function of numbers with something else")
     if of_numbers(node):
         args = [_plain(state, x) for x in args]
+    wide = isinstance(t, ArrayType) and not t.scalar
+    memory = sampled.seen(e, OPS[node.op].run, node, args) if wide else None
+    if memory is Memory.OTHER:
+        raise Unlowered(f"{node.op} gives a view, or another order of axes")
     objects = [writer.of(args[k], node.inputs[k]) for k in places]
-    return _result(state, t, _made(state, run, objects, writer))
+    return _result(state, t, _made(state, run, objects, writer), memory is Memory.ALONE)
 
 
 def _plain(state: State, x: Val) -> Val:
@@ -210,8 +209,8 @@ def _made(state: State, run: Callable[..., Any], objects: Sequence[str], writer:
     return made
 
 
-def _result(state: State, t: Type, made: str) -> Val:
-    """The value of an object of this type."""
+def _result(state: State, t: Type, made: str, alone: bool = False) -> Val:
+    """The value of an object of this type.  alone: whether an array lies in one that it alone holds."""
     e = state.e
     cls = e.effect(f"load ptr, ptr {e.effect(f'getelementptr i8, ptr {made}, i64 {abi.TYPE_AT}')}")
     if t == WEAK_FLOAT:
@@ -237,7 +236,9 @@ def _result(state: State, t: Type, made: str) -> Val:
     e.line(f"store ptr {made}, ptr {place}")
     e.line(f"call void @Py_DecRef(ptr {before})")
     e.bail_if(e.effect(f"icmp ne ptr {cls}, @autograph_type_ndarray"))
-    return _checked(state, made, t)
+    if alone:  # others that took its memory would have a base, too
+        state.held.add(state.owned)
+    return _checked(state, made, t, alone)
 
 
 def plain(state: State, node: Node, args: list[Val], value: Callable[..., Val]) -> tuple[Val, bool]:
@@ -328,22 +329,29 @@ def _unless_raised(state: State, made: str) -> None:
     e.start(on)
 
 
-def _checked(state: State, made: str, t: ArrayType) -> Arr:
+def _checked(state: State, made: str, t: ArrayType, alone: bool) -> Arr:
     """The array, which is what its type says and held by nobody else."""
     e, kind = state.e, numpy_scalar(t.dtype)
 
-    def field(offset: int, llvm: str) -> str:
-        return e.effect(f"load {llvm}, ptr {e.effect(f'getelementptr i8, ptr {made}, i64 {offset}')}")
+    def field(offset: int, llvm: str, of: str = made) -> str:
+        return e.effect(f"load {llvm}, ptr {e.effect(f'getelementptr i8, ptr {of}, i64 {offset}')}")
 
     flags = e.effect(f"and i32 {field(abi.FLAGS_AT, 'i32')}, {WANTED}")
     assert t.shape is not None
     for found, wanted in (
         (f"ptr {field(abi.DESCR_AT, 'ptr')}", state.symbol(kind.dtype)),
         (f"i32 {field(abi.RANK_AT, 'i32')}", str(len(t.shape))),
-        (f"i32 {flags}", str(WANTED)),
+        (f"i32 {flags}", str(WANTED & ~OWN if alone else WANTED)),
         (f"i32 {field(0, 'i32')}", "1"),  # the reference count
     ):
         e.bail_if(e.effect(f"icmp ne {found}, {wanted}"))
+    if alone:
+        base = field(abi.BASE_AT, "ptr")
+        e.bail_if(e.effect(f"icmp eq ptr {base}, null"))
+        e.bail_if(e.effect(f"icmp ne ptr {field(abi.TYPE_AT, 'ptr', base)}, @autograph_type_ndarray"))
+        e.bail_if(e.effect(f"icmp ne i32 {field(0, 'i32', base)}, 1"))
+        owns = e.effect(f"and i32 {field(abi.FLAGS_AT, 'i32', base)}, {OWN}")
+        e.bail_if(e.effect(f"icmp eq i32 {owns}, 0"))
     sizes = field(abi.SIZES_AT, "ptr")
     dims = []
     for axis, n in enumerate(t.shape):

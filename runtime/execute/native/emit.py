@@ -116,12 +116,14 @@ class Emitter:
     exact, most: of integers, another one and what to add for the same, and for no less; held: the same.
     gang: the lanes that all that is written goes through, where it is written for many numbers at a time;
     `when` and `pending` are then of each lane.
+    node: the node that is being lowered.
     """
 
     def __init__(self, watch: bool) -> None:
         self.watch = self.reports = watch
         self.wraps = self.noting = self.unusual = False
         self.noted = ""
+        self.node: Any = None
         self.wrapping = 0  # how many operations of NumPy's integers might
         self.blocks: list[Block] = [Block("start")]
         self.here = self.blocks[0]
@@ -130,7 +132,7 @@ class Emitter:
         self.fixed: dict[str, str] = {}
         self.declarations: dict[str, None] = {}
         self.when = TRUE
-        self.bails = 0
+        self.bails = self.version = 0
         self.pending = FALSE
         self.at_once = False
         self.says: dict[str, tuple[Any, ...]] = {}
@@ -139,15 +141,13 @@ class Emitter:
         self.ands: dict[str, dict[str, None]] = {}
         self.exact: dict[str, tuple[str, int]] = {}
         self.most, self.held = dict[str, tuple[str, int]](), dict[str, tuple[str, str]]()
-        self.outside = False
-        self.version = 0
+        self.outside = self.again = False
         self.tags = ("", "")
         self.metadata: list[str] = []
         self.places: dict[int, int] = {}
         self.likely: dict[str, int] = {}
         self.lanes = 1
         self.quick: str | None = None
-        self.again = False
         self.along = ""
         self.mask = self.last = ""
         self.turned: dict[Any, str] = {}

@@ -4,7 +4,8 @@ In: a `Kernel`.  Out: the text of a whole LLVM module.  What always holds: an ar
 its type, dtype, rank, sizes and flags were checked; when the kernel gives up, or flags were raised that
 NumPy would report, every array it wrote to is put back as it was, and then the plan does the call.
 
-Module variables: `@enabled` (0: every call goes to `@autograph_on_miss`), `@calls`, `@bails`.
+Module variables: `@enabled` (0: every call goes to `@autograph_on_miss`), `@calls`, `@bails`, `@why` (see
+`telling`).
 """
 
 from __future__ import annotations
@@ -61,6 +62,7 @@ VARIABLES = f"""
 @enabled = global i32 1
 @calls = global i64 0
 @bails = global i64 0
+@why = global i32 0
 @skip = global i64 0
 @backoff = global i64 64
 @losses = global i64 0

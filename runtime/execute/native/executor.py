@@ -2,7 +2,7 @@
 
 In: a graph and what makes its plan.  Out: `NativeFunction`, or `Unlowered` with the reason.  What always
 holds: a call that native code gives up is done by the plan from the start, with all arrays as they were;
-a function that gives up too often is left to the plan for good.
+a function that gives up too often is left to the plan for good, and says where it gave up last.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import math
+import os.path
 import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
@@ -19,7 +20,8 @@ import numpy as np
 from runtime import background
 from runtime.config import available, settings
 from runtime.execute import traceback
-from runtime.execute.native import abi, entry, handlers, llvm_load, small_arrays
+from runtime.execute.native import abi, entry, handlers, llvm_load, small_arrays, telling
+from runtime.execute.native.kernel import Kernel
 from runtime.execute.native.kinds import Unlowered
 from runtime.execute.native.llvm_load import Code
 from runtime.execute.native.lower import lower
@@ -44,7 +46,11 @@ if TYPE_CHECKING:
 
 traceback.register_hidden(__file__)  # between a plan and the code that handed the call to it
 PATIENCE = 8  # so many calls may be given up before it is asked whether native code is worth it
+MANY_BAILS = 1000  # so many are not to be waited for, where a thread can't be started
 MANY = 1 << 18  # elements: so many take a plan milliseconds for each operator
+_OTHER_FORM = (
+    "with arrays in another order of axes or read-only, integers of more than 64 bits, or under a debugger"
+)
 _FLAGS = {1: "invalid", 4: "divide", 8: "over", 16: "under"}
 
 
@@ -134,6 +140,11 @@ class _Twin:
                 (job.finish if waits(self._graph) else job.submit)()
         return self.code
 
+    @property
+    def done(self) -> bool:
+        """Whether it is there, or never will be."""
+        return self._job is not None and self._job.done
+
     def _compile(self) -> None:
         try:
             self.code = self._compiled()
@@ -147,12 +158,13 @@ class NativeFunction:
     """A graph as machine code.
 
     entry: the built-in function to call.  text: the LLVM IR.  doubtful: whether Python functions or locks of
-    random streams take part, so that Python itself may be as quick.
+    random streams take part, so that Python itself may be as quick.  handed: how many of the calls that it
+    took on it has handed back to the plan; missed: whether there were calls that it did not take.  left_at:
+    where, or for what, it handed back the last call before it was given up.
     """
 
     certain = hopeful = True  # whether there surely is code, or is likely to be some soon
-    idle = undecided = False
-    told: tuple[str, ...] = ()
+    undecided = False
 
     def __init__(
         self, graph: Graph, plan: Callable[[], Callable[..., Any]], others: sites.Others | None = None
@@ -165,28 +177,64 @@ class NativeFunction:
         self._makes_arrays, self._leaps = _makes_wide_arrays(graph), _leaps(graph)
         self._strided = _Twin(graph, lambda: self._compile(in_order=False)[0])
         self._noting: _Twin | None = None
+        self._telling: _Twin | None = None
+        self.handed, self.missed = 0, False
+        self.left_at = ""
         self.doubtful = False
         self._code, self.text = self._compile()
         self.entry = self._code.entry
 
     def _compile(self, in_order: bool = True, noting: bool = False) -> tuple[Code, str]:
         kernel = small_arrays.tried(self._graph, functools.partial(lower, in_order=in_order, noting=noting))
-        text = entry.module(kernel, in_order)
         usual = in_order and not noting
         if usual and kernel.wraps:
             self._noting = _Twin(self._graph, lambda: self._compile(noting=True)[0])
         called = any(callable(x) and not isinstance(x, type) for x in kernel.objects.values())
         self.doubtful = self.doubtful or called or bool(kernel.streams)
-        missed = self._missed if usual else self._by_plan
-        bailed = self._bailed if usual else self._by_plan
+        missed = self._missed if usual else self._not_taken
+        return self._made(kernel, missed, self._bailed if usual else self._by_plan, reported, in_order)
+
+    def _made(
+        self,
+        kernel: Kernel,
+        missed: Callable[..., Any],
+        bailed: Callable[..., Any],
+        flagged: Callable[[int], bool],
+        in_order: bool = True,
+        effort: int = 2,
+    ) -> tuple[Code, str]:
+        """Machine code; missed, bailed, flagged: what does calls that it does not take, those that it hands
+        back, and says whether NumPy would stay silent."""
+        text = entry.module(kernel, in_order)
         addresses = entry.symbols(kernel)
         addresses |= {
             "autograph_on_miss": id(missed),
             "autograph_on_bail": id(bailed),
-            "autograph_on_flags": id(reported),
+            "autograph_on_flags": id(flagged),
         }
-        keep = (missed, bailed, reported, tuple(kernel.objects.values()))
-        return llvm_load.compile_module(text, addresses, self._graph.name, keep), text
+        keep = (missed, bailed, flagged, tuple(kernel.objects.values()))
+        return llvm_load.compile_module(text, addresses, self._graph.name, keep, effort), text
+
+    def _compile_telling(self) -> Code:
+        """Code that says where it leaves to the plan."""
+        emitters, flags = list[telling.Telling](), list[int]()
+
+        def emitter(watch: bool) -> telling.Telling:
+            emitters.append(telling.Telling(watch))
+            return emitters[-1]
+
+        def flagged(raised: int) -> bool:
+            flags[:] = [raised]
+            return reported(raised)
+
+        def left(*args: Any) -> Any:
+            number = code.image.variable(ctypes.c_int32, "why").value
+            self.left_at = emitters[-1].place(number) or _warning(flags)
+            return self._plan()(*args)
+
+        kernel = small_arrays.tried(self._graph, functools.partial(lower, emitter=emitter))
+        code, _ = self._made(kernel, self._not_taken, left, flagged, effort=0)
+        return code
 
     @property
     def calls(self) -> int:
@@ -203,7 +251,39 @@ class NativeFunction:
         """The address of the half word that is 0 once the plan does all calls."""
         return ctypes.addressof(self._code.enabled)
 
+    @property
+    def idle(self) -> bool:
+        """Whether it was given up: the plan does all calls."""
+        return not self._code.enabled.value
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What it did not do of the calls, in words."""
+        strided = self._strided.code
+        taken = self.calls + (0 if strided is None else int(strided.calls.value))
+        found = []
+        if self.handed:
+            given_up = "was given up, as it " if self.idle else ""
+            last = f", the last one {self.left_at}" if self.left_at else ""
+            found.append(f"it {given_up}handed {self.handed} of {taken} calls back to the plan{last}")
+        if self.missed:
+            found.append(f"the plan does calls that it does not take: {_OTHER_FORM}")
+        return tuple(found)
+
+    @property
+    def place(self) -> str:
+        """Where the graph begins in the user's source."""
+        span = next((node.span for node in self._graph.nodes if node.span), None)
+        return f"{os.path.basename(span.file)}:{span.line}" if span else "a loop"
+
     def _by_plan(self, *args: Any) -> Any:
+        """A call that is handed back."""
+        self.handed += 1
+        return self._plan()(*args)
+
+    def _not_taken(self, *args: Any) -> Any:
+        """A call that no code takes."""
+        self.missed = self.missed or not self.idle
         return self._plan()(*args)
 
     def _bailed(self, *args: Any) -> Any:
@@ -211,22 +291,41 @@ class NativeFunction:
         noting = None if self._noting is None else self._noting.ready()
         if noting is not None and not _given_up(noting.bails.value, noting.calls.value):
             return noting.entry(*args)
-        if _given_up(self.bails, self.calls):
-            self._code.enabled.value = 0
-        return self._plan()(*args)
+        self.handed += 1
+        code = self._give_up() if not self.idle and _given_up(self.bails, self.calls) else None
+        return (self._plan() if code is None else code.entry)(*args)
+
+    def _give_up(self) -> Code | None:
+        """Leave the next calls to the plan, once there is code that says where they leave: for this call."""
+        twin = self._telling = self._telling or _Twin(self._graph, self._compile_telling)
+        code = twin.ready()
+        if twin.done or self.bails >= MANY_BAILS:
+            self._code.enabled.value, self._telling = 0, None
+        return code
 
     def _missed(self, *args: Any) -> Any:
         """A call with arguments in another form: arrays that are not in C order get code of their own."""
         other = None if self._others is None else self._others(args)
         if other is not None:
             return other(*args)
-        if not self._code.enabled.value or not _strided(args) or any(map(_folded, args)):
-            return self._plan()(*args)
+        code = None if self.idle else self._strided_code(args)
+        return (self._not_taken if code is None else code.entry)(*args)
+
+    def _strided_code(self, args: tuple[Any, ...]) -> Code | None:
+        """Code for arrays that are not in C order, where it gives what NumPy gives."""
+        if not _strided(args) or any(map(_folded, args)):
+            return None
         # what NumPy makes of turned arrays is in their order
         if self._makes_arrays and any(_turned(x, self._leaps) for x in args):
-            return self._plan()(*args)
-        strided = self._strided.ready()
-        return (self._plan() if strided is None else strided.entry)(*args)
+            return None
+        code = self._strided.ready()
+        return None if code is None or _given_up(code.bails.value, code.calls.value) else code
+
+
+def _warning(flags: Sequence[int]) -> str:
+    """What NumPy would tell of processor flags, if any were looked at."""
+    kinds = [kind for bit, kind in _FLAGS.items() for raised in flags if raised & bit]
+    return f"for what NumPy would warn of ({', '.join(kinds)})" if kinds else ""
 
 
 def _given_up(bails: int, calls: int) -> bool:

@@ -28,6 +28,7 @@ from runtime.execute.native import (
     ranges,
     shares,
     streams,
+    telling,
 )
 from runtime.execute.native.caught import without_tries
 from runtime.execute.native.emit import FALSE, OVERFLOWS, TRUE, Block, Emitter, Phi
@@ -71,11 +72,13 @@ else:  # what loops and products need: whoever lowers a loop waits for it, so in
     masked, tallies = LazyModule(f"{_IN}masked"), LazyModule(f"{_IN}tallies")
 
 
-def lower(graph: Graph, in_order: bool = True, noting: bool = False) -> Kernel:
+def lower(
+    graph: Graph, in_order: bool = True, noting: bool = False, emitter: Callable[[bool], Emitter] = Emitter
+) -> Kernel:
     """Lower a graph.
 
     in_order: whether all arrays that come in are in C order; else their strides come in too.  noting: whether
-    integers that wrap are noted, as overflows are; else they leave to the plan.
+    integers that wrap are noted, as overflows are; else they leave to the plan.  emitter: makes what writes.
     """
     graph = without_tries(graph)
     if returns_look(graph):
@@ -86,7 +89,7 @@ def lower(graph: Graph, in_order: bool = True, noting: bool = False) -> Kernel:
     guess = contents.known(graph)
     while True:
         try:
-            lowering = _Lowering(graph, in_order, noting, forms, guess)
+            lowering = _Lowering(graph, in_order, noting, forms, guess, emitter)
             kernel = lowering.kernel()
         except WrongGuess as wrong:  # more is known of a list than before, which is at most a few times so
             wrong.learned(forms)
@@ -109,9 +112,10 @@ class _Lowering:
         noting: bool,
         forms: dict[Hashable, Form],
         guess: dict[Value, ranges.Span],
+        emitter: Callable[[bool], Emitter],
     ) -> None:
         self.graph, self.in_order = truths(graph), in_order
-        self.e = Emitter(watches(graph) or noting)
+        self.e = emitter(watches(graph) or noting)
         self.e.noting = noting
         self.state = State(self.e, forms=forms, often=often(graph), contents=dict(guess))
         self.state.draws = streams.drawing(graph)
@@ -165,12 +169,20 @@ class _Lowering:
     # ------------------------------------------------------------------ regions and nodes
     def region(self, graph: Graph, args: Sequence[Val]) -> list[Val] | None:
         """Lower a region; None when it never reaches its end."""
+        around = self.e.node
+        results = self.nodes(graph, args)
+        self.e.node = around
+        return results
+
+    def nodes(self, graph: Graph, args: Sequence[Val]) -> list[Val] | None:
+        """Lower the nodes of a region."""
         env: dict[Value, Val] = dict(zip(graph.params, args, strict=True))
 
         def get(x: Operand) -> Val:
             return lift(x.value) if isinstance(x, Const) else env[x]
 
         if graph.diverges:  # it raises in the end, and then the plan does all of it
+            self.e.node = graph.nodes[-1] if graph.nodes else self.e.node
             self.e.bail_if(TRUE)
             return None
         outermost = graph is self.graph
@@ -187,6 +199,7 @@ class _Lowering:
                     continue
             self.state.lazily = any(x in waiting for x in node.outputs)
             self.state.last = outermost and k == len(graph.nodes) - 1
+            self.e.node = node
             try:
                 made = self.node(node, list(map(get, node.inputs)))
             except Unlowered as reason:
@@ -387,6 +400,7 @@ class _Lowering:
         shapes = list(map(merge.opened, first))
         if node is not None and node in self.settled:
             shapes = list(map(merge.hinted, shapes, first, self.settled[node]))
+        inner = inner and not isinstance(e, telling.Telling)  # nothing goes over its text
         owned, depth, held = self.state.owned, self.state.depth, frozenset(self.state.held)
         at_once, e.at_once = e.at_once, not inner  # checks that wait are no hindrance to vectors
         for _ in range(8):

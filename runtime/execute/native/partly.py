@@ -75,7 +75,7 @@ class NativeLoops:
     @property
     def idle(self) -> bool:
         """Whether the plan does all there is."""
-        return not self.parts and all(site.shut for site in self.later)
+        return all(part.idle for part in self.parts) and all(site.shut for site in self.later)
 
     @property
     def doubtful(self) -> bool:
@@ -89,8 +89,12 @@ class NativeLoops:
 
     @property
     def told(self) -> tuple[str, ...]:
-        """What was found of the parts whose types are found when they are reached, in words."""
-        return tuple(site.told for site in self.later if site.told)
+        """What was found of the parts whose types are found when they are reached, and what parts did not do,
+        in words."""
+        found = [site.told for site in self.later if site.told]
+        for part in self.parts:
+            found += [told if self._whole else f"{part.place}: {told}" for told in part.told]
+        return tuple(found)
 
     @property
     def text(self) -> str:

@@ -124,7 +124,7 @@ def numbers_of_two_kinds(x, n):  # type: ignore[no-untyped-def]
 CASES: list[tuple[Callable[..., Any], Any, bool]] = [
     (sorted_again, X, True), (joined, X, True), (solved, A, True), (singular, A, True), (picked, X, True),
     (rolled_by, X, True), (warns, X, True), (too_large, X, True), (kinds, X, False),
-    (in_transposed_order, A, True), (numbers_of_two_kinds, X, False), (both_ways, X, True),
+    (in_transposed_order, A, False), (numbers_of_two_kinds, X, False), (both_ways, X, True),
 ]  # fmt: skip
 
 
