@@ -73,7 +73,8 @@ class TraceExplanation:
     guards: what it relies on.  notes: what became less precise or was left to Python.
     inlined: functions that were traced into.
     passes: what the graph passes did, one text for each that did anything.  executor: what runs its calls at
-    present, and why not native code.
+    present, and why not native code.  weighed: what was found, or is being found, of which is quicker, the
+    trace or the Python function; empty where that is certain.
     """
 
     signature: str
@@ -87,6 +88,7 @@ class TraceExplanation:
     statements: tuple[Statement, ...]
     passes: tuple[str, ...] = ()
     executor: str = ""
+    weighed: str = ""
     otherwise: str = "as plain Python"
 
     def __str__(self) -> str:
@@ -95,6 +97,8 @@ class TraceExplanation:
             lines.append(f"  runs {self.otherwise}: {self.plain}")
         if self.executor:
             lines.append(f"  runs {self.executor}")
+        if self.weighed:
+            lines.append(f"  weighed: {self.weighed}")
         lines += [f"  relies on {guard}" for guard in self.guards]
         lines += [f"  traced into {name}" for name in self.inlined]
         lines += [
@@ -414,6 +418,13 @@ def _executor(concrete: ConcreteFunction) -> str:
     return f"on NumPy, not as native code: {concrete.not_native}{problem}"
 
 
+def _weighed(record: TraceRecord, concrete: ConcreteFunction) -> str:
+    """What is known of which is quicker, the trace or the Python function, where the trace is not left."""
+    if record.weighing is None or record.by_python:
+        return concrete.weighed
+    return f"its next calls show whether the Python function is quicker; {record.weighing.timed} were timed"
+
+
 def _trace(record: TraceRecord, found: _Statements) -> TraceExplanation:
     signature = record.signature
     parameters = tuple((name, show(t)) for name, t in zip(signature.names, signature.types, strict=True))
@@ -449,6 +460,7 @@ def _trace(record: TraceRecord, found: _Statements) -> TraceExplanation:
         tuple(found.traced(concrete.graph, concrete.notes)),
         tuple(str(concrete.passes).splitlines()),
         _executor(concrete),
+        _weighed(record, concrete),
     )
 
 

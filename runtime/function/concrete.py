@@ -69,7 +69,8 @@ class PrintedGraph(Graph):
 def _leave(concrete: weakref.ref[ConcreteFunction]) -> None:
     alive = concrete()
     if alive is not None:
-        alive.leave()
+        told = () if alive._native is None else alive._native.told
+        alive.leave("; ".join([NO_GAIN, *told]))
 
 
 class ConcreteFunction:
@@ -89,6 +90,7 @@ class ConcreteFunction:
         self._outputs = results[0].type if traced.outputs is None and results else traced.outputs
         self.device = "cuda" if any(map(_on_gpu, signature.types)) else "cpu"
         self._not_native = self.plan_problem = ""
+        self.weighed = ""  # what was found when it was weighed and kept
         self._native: Native | None = None
         self._job: background.Job | None = None
         self._puts: list[Callable[[Callable[..., Any]], object]] = []

@@ -165,6 +165,7 @@ def weighed(record: TraceRecord, python: Callable[..., Any], decided: Callable[.
         if by_python:
             concrete.leave(weighing.told)
         else:
+            concrete.weighed = weighing.told
             decided(settle, found)
 
     weighing = record.weighing = Weighing(concrete, python, end)

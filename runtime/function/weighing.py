@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from runtime.errors import GuardError
 from runtime.execute.traceback import register_hidden
 from runtime.function.concrete import ConcreteFunction
 
@@ -26,7 +27,7 @@ QUICK = 1e-2  # seconds: what calls take that may be that much longer for no rea
 # code that is called in the midst of a plan again and again.
 SHORT, SHORT_PARTS, LONGEST = 2e-3, 2e-5, 0.03
 HELD_UP = 3  # calls of ours that seem too long for Python to be tried: one or two may have been held up
-PATIENCE, AT_MOST = 20, 60  # calls until the types of all parts are known; and in all: some may raise
+PATIENCE, AT_MOST = 20, 60  # calls until the types of all parts are known; and in all: some raise, others not
 
 
 def verdict(ours: Sequence[float], python: Sequence[float]) -> bool | None:
@@ -51,7 +52,9 @@ def verdict(ours: Sequence[float], python: Sequence[float]) -> bool | None:
 class Weighing:
     """The first calls of a trace.
 
-    decided: called once, with whether the Python function is to do the calls.
+    decided: called once, with whether the Python function is to do the calls.  told: why, in words.
+    Calls that raise may end early: they count where none returns, and there is no native code that they might
+    not get to.
     """
 
     def __init__(
@@ -60,6 +63,8 @@ class Weighing:
         self.concrete, self.python, self.decided = concrete, python, decided
         self.ours: list[float] = []
         self.its: list[float] = []
+        self.raised: tuple[list[float], list[float]] = ([], [])  # the same of calls that raised
+        self.told = ""
         self.calls, self.slow, self.warm, self.over = 0, 0, False, False
         self.timing = threading.Lock()  # held by the call that is timed
 
@@ -72,9 +77,15 @@ class Weighing:
         try:
             if not self.ready():
                 return run(*values)
-            by_python = self.warm and TURNS[(len(self.ours) + len(self.its)) % len(TURNS)]
+            by_python = self.warm and TURNS[self.timed % len(TURNS)]
             parts, start = self.concrete.native_calls, time.perf_counter()
-            result = self.python(*args, **kwargs) if by_python else run(*values)
+            try:
+                result = self.python(*args, **kwargs) if by_python else run(*values)
+            except GuardError:  # the trace does not serve this call, which is done again
+                raise
+            except Exception:
+                self.note(by_python, time.perf_counter() - start, self.concrete.native_calls - parts, True)
+                raise
             self.note(by_python, time.perf_counter() - start, self.concrete.native_calls - parts)
             return result
         finally:
@@ -87,31 +98,40 @@ class Weighing:
         self.calls += 1
         if self.concrete.undecided and self.calls < PATIENCE:
             return False
-        if not self.concrete.doubtful or self.calls > AT_MOST:
+        if not self.concrete.doubtful:
             self.decide(False)
+        elif self.calls > AT_MOST:
+            self.decide(False, f"{AT_MOST} calls did not show which is quicker, it or the Python function")
         return not self.over
 
-    def note(self, by_python: bool, seconds: float, parts: int) -> None:
-        """Take down what a call took, and how many native parts it called; the first of ours makes ready."""
+    def note(self, by_python: bool, seconds: float, parts: int, raised: bool = False) -> None:
+        """Take down what a call took, how many native parts it called and whether it raised; the first of
+        ours makes ready."""
         if not self.warm:
             slow = parts and seconds > (LONGEST if seconds < SHORT_PARTS * parts else SHORT)
             self.warm, self.slow = not slow, self.slow + 1
             if slow and self.slow == HELD_UP:
-                self.decide(False)
+                self.decide(False, f"its native code takes {seconds * 1e3:.3g} ms: Python was not tried")
             return
-        (self.its if by_python else self.ours).append(seconds)
-        found = verdict(self.ours, self.its)
+        ours, its = self.raised if raised else (self.ours, self.its)
+        (its if by_python else ours).append(seconds)
+        if raised and (self.ours or self.its or self.concrete.executor == "native"):
+            return
+        found = verdict(ours, its)
         if found is not None:
-            self.decide(found)
-
-    def decide(self, by_python: bool) -> None:
-        """Say who does the calls from now on."""
-        if not self.over:
-            self.over = True
-            self.decided(by_python)
+            which = "the Python function is quicker" if found else "it is quicker than the Python function"
+            if not found and min(its) <= min(ours):
+                which = "it is about as quick as the Python function"
+            one, other = (its, ours) if found else (ours, its)
+            self.decide(found, f"{which}: {min(one) * 1e3:.3g} ms against {min(other) * 1e3:.3g} ms")
 
     @property
-    def told(self) -> str:
-        """What was found, in words."""
-        its, ours = min(self.its) * 1e3, min(self.ours) * 1e3
-        return f"the Python function is quicker: {its:.3g} ms against {ours:.3g} ms"
+    def timed(self) -> int:
+        """How many calls were timed."""
+        return sum(map(len, (self.ours, self.its, *self.raised)))
+
+    def decide(self, by_python: bool, told: str = "") -> None:
+        """Say who does the calls from now on.  told: what was found, in words."""
+        if not self.over:
+            self.over, self.told = True, told
+            self.decided(by_python)

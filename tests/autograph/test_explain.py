@@ -286,6 +286,79 @@ def test_why_there_is_no_native_code_in_words_of_the_source(f, reason):
     assert reason in shown and "py." not in shown
 
 
+class World:
+    def __init__(self, noted):
+        self.noted = noted
+
+
+def of_a_world(x, world):
+    t = 0.0
+    for v in x:
+        t += v
+    world.noted.append(f"{t}")
+    return t
+
+
+def of_objects(x):
+    t = 0
+    for k in range(30):
+        t = t * 2 - x[k]
+    return t
+
+
+def a_range(n):
+    s = 0
+    for k in range(n):
+        s += k
+    return range(s)
+
+
+def a_view(x):
+    s = 0.0
+    for v in x:
+        s += v
+    x[0] = s
+    return x[1:]
+
+
+@pytest.mark.parametrize(
+    ("f", "args", "reason", "below"),
+    [
+        (of_a_world, (np.ones(30), World([])), "'world' is a World, no number or array of numbers", 4),
+        (of_objects, (np.array([1] * 30, object),), "'x' is an array of objects, no number or array", 3),
+        (a_range, (30,), "a range that is returned", 4),
+        (a_view, (np.ones(30),), "a view that is returned", 5),
+    ],
+    ids=lambda x: getattr(x, "__name__", ""),
+)
+def test_why_there_is_no_native_code_names_the_value_and_the_line(f, args, reason, below):
+    pytest.importorskip("llvmlite")
+    with settings.override(executor="auto", compile="now"):
+        function = ag.function(f)
+        function(*args)
+        shown = ag.explain(function).traces[0].executor
+    assert reason in shown and f"(test_explain.py:{f.__code__.co_firstlineno + below})" in shown
+
+
+def test_why_a_part_whose_types_are_found_later_is_not_native():
+    pytest.importorskip("llvmlite")
+
+    def faded(world, n):
+        t = 0.0
+        for _ in range(n):
+            t = t * 0.5 + world.noted
+        return t
+
+    with settings.override(executor="native", compile="now"):
+        function = ag.function(faded)
+        for _ in range(5):
+            function(World(np.array([1], object)), 50)
+        shown = str(ag.explain(function))
+    assert (
+        "has no native code for what came: 'noted' is an array of dtype object, no number or array" in shown
+    )
+
+
 def test_a_guard_of_a_module_names_it():
     function = ag.function(lambda s: re.findall("a", s))
     function("banana")

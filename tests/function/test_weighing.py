@@ -144,7 +144,10 @@ def test_the_quicker_one_does_the_calls(
     record = call.converted.traces[-1]
     assert record.concrete.executor == executor
     told = str(ag.explain(call.converted))
-    assert ("the Python function is quicker: 0.5 ms against 1 ms" in told) == (executor == "python")
+    if executor == "python":
+        assert "runs as plain Python: the Python function is quicker: 0.5 ms against 1 ms" in told
+    else:
+        assert f"weighed: it is quicker than the Python function: 1 ms against {python * 1e3:.3g} ms" in told
     assert record.weighing is None or record.by_python
 
 
@@ -177,7 +180,66 @@ def test_a_look_at_what_the_trace_relies_on_stays() -> None:
 SCALE: Any = 1
 
 
-def test_errors_and_calls_inside_others_are_not_timed() -> None:
+def test_what_is_being_weighed_says_so() -> None:
+    f = ag.function(served)
+    for _ in range(3):
+        f(np.arange(12.0), Queue())
+    told = str(ag.explain(f))
+    assert "weighed: its next calls show whether the Python function is quicker; " in told
+
+
+def refused(xs: Any, queue: Any) -> Any:
+    found, left = served(xs, queue)
+    raise ValueError(f"{len(found)} and {left}")
+
+
+@pytest.mark.parametrize(("python", "executor"), [(0.5e-3, "python"), (2e-3, "numpy")])
+def test_calls_that_raise_are_weighed(python: float, executor: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    call = watched(refused, Clock(monkeypatch, python, 1e-3))
+    xs = np.arange(12.0)
+    for _ in range(30):
+        queue, other = Queue(), Queue()
+        with pytest.raises(ValueError, match="^4 and 4$") as found:
+            call(xs, queue)
+        served(xs, other)
+        assert queue.items == other.items  # once, whoever did it
+        assert found.traceback[-1].name == "refused"
+    concrete = call.converted.traces[-1].concrete
+    assert concrete.executor == executor
+    which = "the Python function is quicker" if executor == "python" else "it is quicker"
+    assert which in str(ag.explain(call.converted))
+
+
+@pytest.mark.parametrize("executor", ["numpy", "native"])
+def test_calls_that_raise_say_nothing_of_others(executor: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor, where there is native code, of what it would do if they got there."""
+    now, verdicts = [0.0], []
+    monkeypatch.setattr(weighing.time, "perf_counter", lambda: now[0])
+
+    def takes(seconds: float, raises: bool) -> None:
+        now[0] += seconds
+        if raises:
+            raise ValueError
+
+    concrete: Any = Pretended(0)
+    concrete.executor = executor
+    one = weighing.Weighing(concrete, lambda raises: takes(1e-3 if raises else 4e-3, raises), verdicts.append)
+    for k in range(60):
+        raises = executor == "native" or k % 3 > 0
+        try:
+            one(lambda raises=raises: takes(2e-3, raises), (raises,), {})
+        except ValueError:
+            pass
+    assert verdicts == ([False] if executor == "numpy" else [])
+    one(lambda: None, (False,), {})
+    assert verdicts == [False]
+    wanted = (
+        "60 calls did not show" if executor == "native" else "it is quicker than the Python function: 2 ms"
+    )
+    assert one.told.startswith(wanted)
+
+
+def test_errors_and_calls_inside_others() -> None:
     depth = []
 
     class Maker:

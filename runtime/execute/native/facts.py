@@ -179,8 +179,8 @@ def _basic(key: Operand) -> bool:
     return all(p is None or p is ... or type(p) in (int, slice) for p in parts)
 
 
-def returns_look(graph: Graph) -> bool:
-    """Whether what the graph gives is, or holds, another look at an array: it is NumPy's to make those."""
+def look_returned(graph: Graph) -> Node | None:
+    """What makes another look at an array that a graph gives, alone or in a tuple: it is NumPy's to do."""
     makers = {out: node for node in graph.nodes for out in node.outputs}
     todo = list(graph.results)
     while todo:
@@ -191,5 +191,5 @@ def returns_look(graph: Graph) -> bool:
         if maker.op == "py.tuple":
             todo += maker.inputs
         elif is_look(maker) and isinstance(x.type, ArrayType) and not x.type.scalar:
-            return True
-    return False
+            return maker
+    return None

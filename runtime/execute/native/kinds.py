@@ -22,7 +22,9 @@ from runtime.types import ArrayType, StaticType, Type, WeakType
 class Unlowered(Exception):
     """Native code can't express this; the text says what.  The plan runs it.  span: where it stands."""
 
-    span: Span | None = None
+    def __init__(self, what: str, span: Span | None = None) -> None:
+        super().__init__(what)
+        self.span = span
 
     def text(self) -> str:
         """What it is and in which line of the user's, where that is known."""

@@ -32,7 +32,7 @@ from runtime.execute.native import (
 )
 from runtime.execute.native.caught import without_tries
 from runtime.execute.native.emit import FALSE, OVERFLOWS, TRUE, Block, Emitter, Phi
-from runtime.execute.native.facts import gain, keeps_iterators, low_bits, often, returns_look, watches
+from runtime.execute.native.facts import gain, keeps_iterators, look_returned, low_bits, often, watches
 from runtime.execute.native.iterables import length
 from runtime.execute.native.kept_axes import keep_axes
 from runtime.execute.native.kernel import Kernel
@@ -42,9 +42,9 @@ from runtime.execute.native.kinds import (
 )
 from runtime.execute.native.liveness import Liveness
 from runtime.execute.native.renewed import renewed
-from runtime.execute.native.results import handed_back
+from runtime.execute.native.results import handed_back, made_at
 from runtime.execute.native.scalars import truth
-from runtime.execute.native.signature import parameter
+from runtime.execute.native.signature import parameters
 from runtime.execute.native.state import Form, State, WrongGuess
 from runtime.execute.native.tested import truths
 from runtime.execute.native.values import (
@@ -81,10 +81,11 @@ def lower(
     integers that wrap are noted, as overflows are; else they leave to the plan.  emitter: makes what writes.
     """
     graph = without_tries(graph)
-    if returns_look(graph):
-        raise Unlowered("a view that is returned")
+    look = look_returned(graph)
+    if look is not None:
+        raise Unlowered("a view that is returned", look.span)
     if keeps_iterators(graph):
-        raise Unlowered("an iterator that more than one loop takes items of")
+        raise Unlowered("an iterator that is kept, or that more than one loop takes items of")
     forms: dict[Hashable, Form] = list_forms.expected(graph)
     guess = contents.known(graph)
     while True:
@@ -127,14 +128,15 @@ class _Lowering:
         """Lower the whole graph."""
         if self.graph.diverges or len(self.graph.results) != 1:
             raise Unlowered("a graph that never returns, or returns several values")
-        params = tuple(
-            parameter(self.state, k, v.type, self.in_order) for k, v in enumerate(self.graph.params)
-        )
-        self.state.params = params
+        params = self.state.params = parameters(self.state, self.graph, self.in_order)
         results = self.region(self.graph, params)
         if results is None:
             raise Unlowered("a graph that always raises")
-        shape = handed_back(self.state, results[0], {})
+        try:
+            shape = handed_back(self.state, results[0], {})
+        except Unlowered as reason:
+            reason.span = made_at(self.graph, self.graph.results[0])
+            raise
         held = merge.leaves(self.e, shape, results[0])
         self.e.flush()
         for k, (llvm, text) in enumerate(held):

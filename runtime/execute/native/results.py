@@ -8,22 +8,30 @@ from __future__ import annotations
 
 import dataclasses
 
+from runtime.errors import Span
 from runtime.execute.native import lists, merge, nested_lists
 from runtime.execute.native.kinds import Unlowered
 from runtime.execute.native.state import State
 from runtime.execute.native.values import (
     Arr,
     ArrayList,
+    Backwards,
+    Cut,
     Listing,
     Mixed,
     Nested,
     Num,
+    Rng,
     Shared,
     Static,
     Table,
     Tup,
     Val,
+    Zip,
 )
+from runtime.ir.graph import Graph, Operand
+
+_NAMES: dict[type, str] = {Rng: "a range", Cut: "a slice", Zip: "an iterator", Backwards: "an iterator"}
 
 
 def handed_back(state: State, x: Val, seen: dict[Val, None]) -> Val:
@@ -59,8 +67,13 @@ def handed_back(state: State, x: Val, seen: dict[Val, None]) -> Val:
     if isinstance(x, Static):
         state.symbol(x.value)
     elif not isinstance(x, Num):
-        raise Unlowered("a range or slice that is returned")
+        raise Unlowered(f"{_NAMES.get(type(x), 'a value')} that is returned")
     return merge.opened(x)
+
+
+def made_at(graph: Graph, x: Operand) -> Span | None:
+    """Where a result was made."""
+    return next((node.span for node in graph.nodes if x in node.outputs), None)
 
 
 def _place(x: Val) -> str:

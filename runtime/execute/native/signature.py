@@ -6,20 +6,50 @@ and the number of the parameter.  Unlowered: it can't be handed over.
 
 from __future__ import annotations
 
+import numpy as np
+
+from runtime.errors import Span
 from runtime.execute.native.arrays import dense
 from runtime.execute.native.kinds import Unlowered, numpy_scalar, payload, scalar_of_type
 from runtime.execute.native.state import State
 from runtime.execute.native.streams import fixed
 from runtime.execute.native.values import Arr, Num, Stream, Val, joined, one
+from runtime.ir.graph import Graph, Value
+from runtime.passes.fields import inner_names
+from runtime.passes.rewrite import users
 from runtime.trace.joins import in_words
 from runtime.types import ArrayType, NumberType, ObjectType, Type
 
 
-def parameter(state: State, k: int, t: Type, in_order: bool) -> Val:
+def parameters(state: State, graph: Graph, in_order: bool) -> tuple[Val, ...]:
+    """A value for each parameter of a graph; where one can't be handed over, the reason names it."""
+    found = []
+    for k, x in enumerate(graph.params):
+        try:
+            found.append(parameter(state, k, x, in_order))
+        except Unlowered as reason:
+            reason.span = first_use(graph, x)
+            raise
+    return tuple(found)
+
+
+def first_use(graph: Graph, x: Value) -> Span | None:
+    """The first place where a value is used for more than to hand it to a loop or branch, if there is one."""
+    places = users(graph, x)
+    for node, k in places:
+        inside = (first_use(region, inner) for region, inner in inner_names(node, k))
+        span = next(filter(None, inside), None if node.regions else node.span)
+        if span is not None:
+            return span
+    return next((node.span for node, _ in places), None)
+
+
+def parameter(state: State, k: int, x: Value, in_order: bool) -> Val:
     """Parameter number `k`; what carries it becomes arguments of the function.
 
     in_order: whether an array is in C order; else its strides come in too.
     """
+    t = x.type
     e, scalar = state.e, scalar_of_type(t)
     if scalar is not None:
         e.parameters.append(f"{scalar.llvm} %p{k}")
@@ -35,7 +65,8 @@ def parameter(state: State, k: int, t: Type, in_order: bool) -> Val:
         assert t.cls is not None
         return Stream(t.cls, f"%p{k}", state.symbol(t.cls))
     if not isinstance(t, ArrayType) or t.shape is None or t.device != "cpu":
-        raise Unlowered(f"an argument is {in_words(t)}, no number or array")
+        name = repr(x.name) if x.name else "a value"
+        raise Unlowered(f"{name} is {_in_words(t)}, no number or array of numbers")
     kind = numpy_scalar(t.dtype)
     e.parameters += [f"ptr %p{k}", f"ptr %p{k}o"]
     dims = [f"%p{k}n{axis}" if n is None else str(n) for axis, n in enumerate(t.shape)]
@@ -46,3 +77,8 @@ def parameter(state: State, k: int, t: Type, in_order: bool) -> Val:
         strides = tuple(f"%p{k}s{axis}" for axis in range(len(dims)))
         e.parameters += [f"i64 {s}" for s in strides]
     return Arr(kind.dtype, f"%p{k}", tuple(dims), strides, f"%p{k}o", frozenset((k,)))
+
+
+def _in_words(t: Type) -> str:
+    of_objects = isinstance(t, ObjectType) and t.cls is np.ndarray
+    return "an array of objects" if of_objects else in_words(t)

@@ -125,7 +125,9 @@ class Site:
         found = None
         held = {k: one for k, one in zip(self.open, kinds, strict=True) if isinstance(one, Holder)}
         if None in kinds:
-            self.reason = self.reason or "values of types that native code does not know"
+            k = self.open[kinds.index(None)]
+            odd = f"{self.named(k)} is {_in_words(args[k])}, no number or array of numbers"
+            self.reason = self.reason or odd
         elif held or self.reads_outside:
             found = self.by_fields(kinds, held)
         else:
@@ -158,7 +160,8 @@ class Site:
         """Code on what the objects among the inputs hold; None where the part does more with them."""
         inside = packed(self.graph, held) if self.by_keys else opened(self.graph, held)
         if inside is None:
-            self.reason = self.reason or "an object of which more is used than fields"
+            names = " or ".join(f"{self.named(k)}, a {one.cls.__name__}" for k, one in held.items())
+            self.reason = self.reason or f"of {names or 'what is read outside'}, more is used than fields"
             return None
 
         def left() -> None:
@@ -166,6 +169,11 @@ class Site:
 
         part = self.inner[kinds] = Site(inside.graph, self.node, lambda: given_up, self.compile, left)
         return inside.around(part, self.plan, self.look, bool(part.open))
+
+    def named(self, k: int) -> str:
+        """An input, in the user's words."""
+        name = self.graph.params[k].name
+        return repr(name) if name else "a value"
 
     def other(self, kinds: tuple[Kind, ...], args: Sequence[Any]) -> Run | None:
         """What does a part with inputs that the code for these kinds does not take, if they are of others."""
@@ -286,6 +294,13 @@ def kind(x: Any, by_keys: bool = False) -> Kind:
     if issubclass(cls, np.generic):
         return cls if cls.__module__ == "numpy" and supported(x.dtype) else None
     return holder(x, by_keys)
+
+
+def _in_words(x: Any) -> str:
+    """What a value is of which there is no kind, in the user's words."""
+    if type(x) is np.ndarray:
+        return f"an array of dtype {x.dtype}"
+    return "None" if x is None else f"a {type(x).__name__}"
 
 
 def shown_type(x: Any) -> Type:
