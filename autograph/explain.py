@@ -13,8 +13,8 @@ import ast
 import dataclasses
 import sys
 import types
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from autograph.convert import MISSING, converted, resolve
 from runtime.dataclass import dataclass
@@ -24,10 +24,11 @@ from runtime.function.polymorphic import PolymorphicFunction
 from runtime.function.records import TraceRecord
 from runtime.function.signature import show
 from runtime.ir.calls import expanded
-from runtime.ir.graph import Const, Graph, Node
+from runtime.ir.graph import Const, Graph, Node, Value
 from runtime.ir.walk import walk_nodes
 from runtime.lazy import Lazy
 from runtime.trace.record import Note
+from runtime.types import ObjectType
 
 if TYPE_CHECKING:
     import gast
@@ -51,13 +52,17 @@ _MOST_REFUSALS = 50
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement of the function: its lines, its text, how it is done, and why."""
+    """One statement: its lines, its text, how it is done, and why.
+
+    function: where it stands in a function that was traced into, which, and in which file.
+    """
 
     line: int
     end: int
     text: str
     how: str
     reason: str = ""
+    function: str = ""
 
     def __str__(self) -> str:
         shown = f"{self.line:>6}  {self.how:<7} {self.text}"
@@ -71,7 +76,7 @@ class TraceExplanation:
     signature, reason, seconds: what it serves, why it was made, what that took.
     plain: why Python runs it, or None; otherwise: how it runs then.  parameters: (name, type) of each.
     guards: what it relies on.  notes: what became less precise or was left to Python.
-    inlined: functions that were traced into.
+    inlined: functions that were traced into.  inside: what these leave to Python, or call as plain Python.
     passes: what the graph passes did, one text for each that did anything.  executor: what runs its calls at
     present, and why not native code.  weighed: what was found, or is being found, of which is quicker, the
     trace or the Python function; empty where that is certain.
@@ -90,6 +95,7 @@ class TraceExplanation:
     executor: str = ""
     weighed: str = ""
     otherwise: str = "as plain Python"
+    inside: tuple[Statement, ...] = ()
 
     def __str__(self) -> str:
         lines = [self.signature, f"  traced in {self.seconds * 1e3:.1f} ms: {self.reason}"]
@@ -106,7 +112,10 @@ class TraceExplanation:
             for note in self.notes
         ]
         lines += [f"  pass {step}" for step in self.passes]
-        return "\n".join([*lines, *map(str, self.statements)])
+        lines += map(str, self.statements)
+        for function in dict.fromkeys(s.function for s in self.inside):
+            lines += [f"  in {function}:", *(str(s) for s in self.inside if s.function == function)]
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True)
@@ -126,8 +135,8 @@ class Explanation:
 
     @property
     def left_to_python(self) -> tuple[Statement, ...]:
-        """The statements that Python runs, of all traces or of the conversion."""
-        every = [s for t in self.traces for s in t.statements] or list(self.statements)
+        """The statements that Python runs, of all traces, with what they trace into, or of the conversion."""
+        every = [s for t in self.traces for s in (*t.statements, *t.inside)] or list(self.statements)
         return tuple(dict.fromkeys(s for s in every if s.how == PYTHON))
 
     def __str__(self) -> str:
@@ -277,7 +286,7 @@ class _Statements:
     def here(self, span: Span | None) -> Iterator[int]:
         """The lines of this function that a place belongs to: its own, or those that it was called from."""
         while span is not None:
-            if span.file == self.file and self.first <= span.line <= self.last:
+            if self.is_here(span):
                 yield span.line
             span = span.caller
 
@@ -318,7 +327,8 @@ class _Statements:
         for node in walk_nodes(expanded(graph)):
             for line in self.here(node.span):
                 nodes.setdefault(line, []).append(node)
-        left = [(line, note) for note in notes if note.kind == PYTHON for line in self.here(note.span)]
+        left = [(note.span.line, note) for note in notes if note.kind == PYTHON and self.is_here(note.span)]
+        called = _calls(graph)
         until = 0
         for stmt, line, end in self.all:
             own = range(line, end + 1)
@@ -333,17 +343,53 @@ class _Statements:
                 yield Statement(line, end, self.text(line), PYTHON, "; ".join(whys))
             else:
                 found = [node for at in own for node in nodes.get(at, ())]
-                yield self._one(stmt, line, end, found, whys)
+                calls = [called[node] for node in found if node in called]
+                inside = [place for at in own for place in self._inside(notes, at)]
+                yield self._one(stmt, line, end, found, whys, dict.fromkeys([*calls, *inside]))
+
+    def inside(self, graph: Graph, notes: Sequence[Note]) -> Iterator[Statement]:
+        """What functions that were traced into leave to Python, or call as plain Python."""
+        left = [(note.span, PYTHON, note.reason) for note in notes if note.kind == PYTHON]
+        left += [(node.span, STAGED, reason) for node, reason in _calls(graph).items()]
+        found: dict[tuple[str, int], tuple[str, list[str], list[str]]] = {}
+        for span, how, reason in left:
+            if span is not None and not self.is_here(span):
+                place = _function(span), span.line
+                _, ways, whys = found.setdefault(place, (span.text(), [], []))
+                ways.append(how)
+                whys += [reason] * (reason not in whys)
+        for (function, line), (text, ways, whys) in sorted(found.items()):
+            how = PYTHON if PYTHON in ways else STAGED
+            yield Statement(line, line, text, how, "; ".join(whys), function)
+
+    def is_here(self, span: Span | None) -> TypeGuard[Span]:
+        """Whether a place is in this function itself."""
+        return span is not None and span.file == self.file and self.first <= span.line <= self.last
+
+    def _inside(self, notes: Sequence[Note], line: int) -> Iterator[str]:
+        """Which functions that were traced into from a line leave statements to Python."""
+        for note in notes:
+            if note.kind == PYTHON and not self.is_here(note.span) and line in self.here(note.span):
+                assert note.span is not None
+                yield f"{note.span.function} leaves {_short(note.span)} to Python"
 
     def _whole(self, whys: Sequence[str]) -> bool:
         """Whether a note means the statement, and not a function that it calls."""
         return any(why.startswith("the statement runs") for why in whys)
 
-    def _one(self, stmt: ast.AST, line: int, end: int, nodes: Sequence[Node], whys: list[str]) -> Statement:
+    def _one(
+        self,
+        stmt: ast.AST,
+        line: int,
+        end: int,
+        nodes: Sequence[Node],
+        whys: Sequence[str],
+        calls: Iterable[str],
+    ) -> Statement:
         reasons = list(whys)
         if isinstance(stmt, (ast.If, ast.While, ast.For, ast.Try, ast.With)):
             reasons += [_REGIONS[n.op] for n in nodes if n.op in _REGIONS and _is_at(n, self.file, line)][:1]
-        reasons += [f"calls {name} as plain Python" for name in dict.fromkeys(map(_called, nodes)) if name]
+        reasons += calls
         if nodes:
             return Statement(line, end, self.text(line), PYTHON if whys else STAGED, "; ".join(reasons))
         if whys:
@@ -385,18 +431,36 @@ def _is_at(node: Node, file: str, line: int) -> bool:
     return node.span is not None and node.span.file == file and node.span.line == line
 
 
-def _called(node: Node) -> str:
+def _calls(graph: Graph) -> dict[Node, str]:
+    """The nodes that call functions or classes of the user's as they are, in words."""
+    nodes = list(walk_nodes(expanded(graph)))
+    makers = {x: node for node in nodes for x in node.outputs}
+    named = {node: _called(node, makers) for node in nodes if node.op == "py.call" and node.inputs}
+    return {node: f"calls {name} as plain Python" for node, name in named.items() if name}
+
+
+def _called(node: Node, makers: Mapping[Value, Node]) -> str:
     """The user's function or class that a node calls as it is, or nothing."""
-    if node.op != "py.call" or not node.inputs or not isinstance(node.inputs[0], Const):
-        return ""
-    target = node.inputs[0].value
+    target = node.inputs[0]
+    if isinstance(target, Value):  # a method of an object, the class of which is known
+        maker = makers.get(target)
+        of = maker.inputs[0].type if maker is not None and maker.op == "py.getattr" else None
+        known = of.cls if isinstance(of, ObjectType) else None
+        if maker is None or known is None or _of_library(known) or not isinstance(maker.inputs[1], Const):
+            return ""
+        return f"{known.__qualname__}.{maker.inputs[1].value}"
+    target = target.value
     if (
         not isinstance(target, (types.FunctionType, type))
         or isinstance(target, type)
         and issubclass(target, BaseException)
     ):
         return ""
-    return "" if (target.__module__ or "").partition(".")[0] in _LIBRARIES else target.__qualname__
+    return "" if _of_library(target) else target.__qualname__
+
+
+def _of_library(x: Any) -> bool:
+    return (x.__module__ or "").partition(".")[0] in _LIBRARIES
 
 
 _LIBRARIES = {"runtime", "autograph", "numpy", "scipy", "cupy", *sys.stdlib_module_names} - {"__main__"}
@@ -444,7 +508,7 @@ def _trace(record: TraceRecord, found: _Statements) -> TraceExplanation:
         )
     guards = tuple(dict.fromkeys(guard.text for guard in concrete.guards))
     inlined = {
-        (node.span.function, node.span.file)
+        _function(node.span)
         for node in walk_nodes(expanded(concrete.graph))
         if node.span is not None and node.span.caller is not None
     }
@@ -456,12 +520,17 @@ def _trace(record: TraceRecord, found: _Statements) -> TraceExplanation:
         parameters,
         guards,
         concrete.notes,
-        tuple(sorted(f"{name} ({file.rpartition('/')[2]})" for name, file in inlined)),
+        tuple(sorted(inlined)),
         tuple(found.traced(concrete.graph, concrete.notes)),
         tuple(str(concrete.passes).splitlines()),
         _executor(concrete),
         _weighed(record, concrete),
+        inside=tuple(found.inside(concrete.graph, concrete.notes)),
     )
+
+
+def _function(span: Span) -> str:
+    return f"{span.function} ({span.file.rpartition('/')[2]})"
 
 
 def _short(span: Span | None) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 import functools
 import inspect
+import os.path
 import sys
 import types
 from collections.abc import Callable, Collection
@@ -262,7 +263,8 @@ class SourceHooks(Hooks):
             assert self.trace is not None
             if self.trace.strict and not isinstance(error, SourceNotFound):
                 raise
-            self.trace.note("python", f"{function.__qualname__} is called as it is: {error.what}")
+            where = "" if error.span is None else f" ({os.path.basename(error.span.file)}:{error.span.line})"
+            self.trace.note("python", f"{function.__qualname__} is called as it is: {error.what}{where}")
             return None
 
     def _library(self, function: types.FunctionType) -> bool:

@@ -382,3 +382,95 @@ def test_a_lambda_that_is_a_ternary():
     with pytest.raises(ValueError, match=r"one element gives \(value, value\), the ones before it value"):
         batched(np.arange(3.0))
     assert "lambda" in str(ag.explain(batched))
+
+
+CALLEES = """\
+    import numpy as np
+    import autograph as ag
+
+    @ag.do_not_convert
+    def outside(v):
+        return v + 1
+
+    def pieces(n):
+        for k in range(n):
+            yield k
+
+    def helper(x):
+        for piece in pieces(2):
+            x = x + outside(piece)
+        return inner(x)
+
+    def inner(x):
+        zero = 0
+        if x.sum() > 1e8:
+            x = 1 // zero
+        return x * 2
+
+    def refuses(x):
+        y = x
+        return eval("y")
+
+    class Model:
+        def step(self, x):
+            return helper(x) + 1
+
+    def f(x, model):
+        return model.step(x) + inner(x) + refuses(x)
+
+    def after_it(x, model):
+        y = refuses(x)
+        return model.step(y)
+    """
+
+
+def test_statements_of_functions_that_were_traced_into(tmp_path):
+    module = load(tmp_path, CALLEES)
+    function = ag.function(module.f)
+    function(np.ones(2), module.Model())
+    told = ag.explain(function)
+    statement = "the statement runs as plain Python: ZeroDivisionError: integer division or modulo by zero"
+    body = "pieces is a generator or coroutine function: its body runs as plain Python"
+    wanted = [
+        ("helper (sample.py)", 13, "python", f"{body}; calls pieces as plain Python"),
+        ("helper (sample.py)", 14, "staged", "calls outside as plain Python"),
+        ("inner (sample.py)", 19, "python", statement),
+    ]
+    (trace,) = told.traces
+    assert [(s.function, s.line, s.how, s.reason) for s in trace.inside] == wanted
+    assert (
+        "  in helper (sample.py):\n"
+        f"    13  python      for piece in pieces(2):  # {body}; calls pieces as plain Python\n"
+        "    14  staged          x = x + outside(piece)  # calls outside as plain Python\n"
+        "  in inner (sample.py):\n"
+        f"    19  python      if x.sum() > 1e8:  # {statement}"
+    ) in str(told)
+    (line,) = trace.statements
+    assert (
+        line.how == "python"
+        and "refuses is called as it is: eval() is not converted (sample.py:25)" in line.reason
+    )
+    assert "helper leaves sample.py:13 to Python; inner leaves sample.py:19 to Python" in line.reason
+    assert {(s.function, s.line) for s in told.left_to_python} == {
+        ("", 32),
+        ("helper (sample.py)", 13),
+        ("inner (sample.py)", 19),
+    }
+
+
+def test_a_line_that_calls_such_a_function_is_staged_all_the_same(tmp_path):
+    module = load(tmp_path, CALLEES)
+    function = ag.function(module.helper)
+    function(np.ones(2))
+    (trace,) = ag.explain(function).traces
+    last = trace.statements[-1]
+    assert (last.how, last.reason) == ("staged", "inner leaves sample.py:19 to Python")
+
+
+def test_methods_that_are_called_as_they_are(tmp_path):
+    """What a method is may have changed since: code that was not seen ran."""
+    module = load(tmp_path, CALLEES)
+    function = ag.function(module.after_it)
+    function(np.ones(2), module.Model())
+    (trace,) = ag.explain(function).traces
+    assert trace.statements[1].reason == "calls Model.step as plain Python"
