@@ -359,6 +359,29 @@ def test_why_a_part_whose_types_are_found_later_is_not_native():
     )
 
 
+def test_a_part_on_fields_of_known_types_has_native_code():
+    pytest.importorskip("llvmlite")
+
+    class Model:
+        def __init__(self):
+            self.w, self.noted = np.ones(4), {}
+
+        def fit(self, x, n):
+            for k in range(n):
+                for v in x:
+                    self.w = self.w + 0.1 * (v - self.w)
+                self.noted[k] = f"{self.w}"
+            return self.noted
+
+    with settings.override(executor="native", compile="now"):
+        function = ag.function(Model().fit)
+        for _ in range(5):
+            function(np.ones((5, 4)), 20)
+        shown = ag.explain(function).traces[-1].executor
+    line = Model.fit.__code__.co_firstlineno + 2
+    assert f"; test_explain.py:{line} has native code;" in shown
+
+
 def test_a_guard_of_a_module_names_it():
     function = ag.function(lambda s: re.findall("a", s))
     function("banana")

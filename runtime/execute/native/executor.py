@@ -48,9 +48,7 @@ traceback.register_hidden(__file__)  # between a plan and the code that handed t
 PATIENCE = 8  # so many calls may be given up before it is asked whether native code is worth it
 MANY_BAILS = 1000  # so many are not to be waited for, where a thread can't be started
 MANY = 1 << 18  # elements: so many take a plan milliseconds for each operator
-_OTHER_FORM = (
-    "with arrays in another order of axes or read-only, integers of more than 64 bits, or under a debugger"
-)
+_OTHER_FORM = "arguments in another form (arrays that are read-only or in another order, large integers, ...)"
 _FLAGS = {1: "invalid", 4: "divide", 8: "over", 16: "under"}
 
 
@@ -267,7 +265,7 @@ class NativeFunction:
             last = f", the last one {self.left_at}" if self.left_at else ""
             found.append(f"it {given_up}handed {self.handed} of {taken} calls back to the plan{last}")
         if self.missed:
-            found.append(f"the plan does calls that it does not take: {_OTHER_FORM}")
+            found.append(f"the plan does calls with {_OTHER_FORM}")
         return tuple(found)
 
     @property

@@ -85,9 +85,11 @@ class Site:
         """What there is code for, and why there is none for other values; empty before one was seen."""
         span = self.node.span
         where = f"{os.path.basename(span.file)}:{span.line}" if span else "a loop"
-        known = " and ".join(self.all_made)
-        code = f"native code for {known}, which came" if known else "no native code for what came"
-        if not known and not self.reason and not self.inner:
+        known = " and ".join(filter(None, dict.fromkeys(self.all_made)))  # empty: of types known before
+        code = f"native code for {known}, which came" if known else "native code"
+        if not self.all_made:
+            code = "no native code for what came"
+        if not self.all_made and not self.reason and not self.inner:
             return ""
         reason = self.reason or next((one.reason for one in self.inner.values() if one.reason), "")
         return f"{where} has {code}{f': {reason}' if reason else ''}"

@@ -127,9 +127,7 @@ def test_arrays_in_another_order_are_spoken_of():
         return x * 2 + 1
 
     converted = called(scaled, np.ones((300, 200)).T)
-    assert "the plan does calls that it does not take: with arrays in another order" in str(
-        ag.explain(converted)
-    )
+    assert "; the plan does calls with arguments in another form (arrays" in str(ag.explain(converted))
 
 
 def test_code_for_arrays_in_another_form_is_given_up_too():
