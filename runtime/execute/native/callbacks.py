@@ -175,8 +175,9 @@ def called(state: State, node: Node, args: list[Val]) -> Val:
         raise Unlowered("a function of numbers with something else")
     if of_numbers(node):
         args = [_plain(state, x) for x in args]
-    wide = isinstance(t, ArrayType) and not t.scalar
-    memory = sampled.seen(e, OPS[node.op].run, node, args) if wide else None
+    memory = None
+    if isinstance(t, ArrayType) and not t.scalar:
+        memory = sampled.seen(e, OPS[node.op].run, node, args, t)
     if memory is Memory.OTHER:
         raise Unlowered(f"{node.op} gives a view, or another order of axes")
     objects = [writer.of(args[k], node.inputs[k]) for k in places]

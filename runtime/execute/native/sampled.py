@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import enum
 import itertools
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,10 @@ from runtime.execute.native.arrays import dense
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.values import Arr, Lazy, Num, Static, Tup, Val
 from runtime.ir.graph import Const, Node, Operand
+from runtime.types import ArrayType
 
 FEW, MOST = 3, 8  # elements along an axis of which the size is not known; and along any other
+LARGE = 1 << 20  # elements of a result: nothing is tried for more
 
 
 class Memory(enum.Enum):
@@ -33,8 +36,13 @@ class _Unseen(Exception):
     """There is no small array for it."""
 
 
-def seen(e: Emitter, run: Callable[..., Any], node: Node, args: Sequence[Val]) -> Memory | None:
-    """Where what `run` gives lies; None where it gives no array, or an error for such small ones."""
+def seen(e: Emitter, run: Callable[..., Any], node: Node, args: Sequence[Val], t: ArrayType) -> Memory | None:
+    """Where what `run` gives, which is of type `t`, lies; None where that may be large, or it gives errors."""
+    assert t.shape is not None
+    largest = max((_largest(x.value) for x in node.inputs if isinstance(x, Const)), default=0)
+    most = 2 * largest + MOST * MOST
+    if largest > LARGE or math.prod(most if n is None else min(n, most) for n in t.shape) > LARGE:
+        return None
     try:
         given = [_sample(e, x, of) for x, of in zip(args, node.inputs, strict=True)]
         first = len(given) - len(node.keywords)
@@ -84,7 +92,16 @@ def _order(e: Emitter, x: Arr | Lazy) -> Sequence[int]:
     return axes
 
 
-def _arrays(given: Sequence[Any]) -> Any:
+def _largest(x: Any) -> int:
+    """The largest number that a constant may say as a size, or how many elements it has itself."""
+    if isinstance(x, (tuple, list)):
+        return max(map(_largest, x), default=0)
+    if isinstance(x, np.ndarray):
+        return x.size
+    return abs(int(x)) if isinstance(x, (int, np.integer)) else 0
+
+
+def _arrays(given: Sequence[Any]) -> Iterator[Any]:
     """The arrays among values, those in tuples included."""
     for x in given:
         if isinstance(x, tuple):

@@ -12,8 +12,13 @@ import pytest
 
 import autograph as ag
 from runtime.config import settings
-from runtime.execute.native import executor, telling
+from runtime.execute.native import executor, sampled, telling
+from runtime.execute.native.emit import Emitter
 from runtime.execute.native.lower import lower
+from runtime.execute.native.sampled import Memory
+from runtime.execute.native.values import Static
+from runtime.ir.graph import Const, Node, Value
+from runtime.types import ArrayType
 from tests.execute.native.harness import both
 
 A, B = np.random.default_rng(0).random((2, 4, 4))
@@ -236,3 +241,10 @@ def test_memory_that_belongs_to_another_array_is_not_taken_for_new_ones():
     found, wanted = converted(A, B, 7), mixed(A, B, 7)
     pairs = zip([*found[:3], *found[3]], [*wanted[:3], *wanted[3]], strict=True)
     assert all(form(x) == form(y) for x, y in pairs)
+
+
+@pytest.mark.parametrize("size", [8, 20_000_000_000])
+def test_nothing_large_is_made_to_see_what_functions_give(size):
+    node = Node("np.eye", (Const(size),), (Value(ArrayType(np.dtype(float), (size, size))),))
+    found = sampled.seen(Emitter(False), np.eye, node, [Static(size)], node.outputs[0].type)
+    assert found is (Memory.OWN if size == 8 else None)
