@@ -37,7 +37,7 @@ class _Unseen(Exception):
 
 
 def seen(e: Emitter, run: Callable[..., Any], node: Node, args: Sequence[Val], t: ArrayType) -> Memory | None:
-    """Where what `run` gives, which is of type `t`, lies; None where that may be large, or it gives errors."""
+    """Where what `run` gives, of type `t`, lies; None where that may be large, or it gives errors."""
     assert t.shape is not None
     largest = max((_largest(x.value) for x in node.inputs if isinstance(x, Const)), default=0)
     most = 2 * largest + MOST * MOST
