@@ -54,6 +54,7 @@ else:
     partly = Lazy("runtime.execute.native.partly")
 
 NO_GAIN = "Python objects and texts only: nothing here could be faster than Python itself"
+NO_GAIN_ON_ARRAYS = "it computes with no array as a whole, and is not native"
 COMPILING = "it is being compiled"
 MISTAKE = "lowering it failed"
 _TYPES = (ArrayType, WeakType, TupleType, ObjectType, StaticType, UnboundType, MaybeUnbound)
@@ -69,8 +70,7 @@ class PrintedGraph(Graph):
 def _leave(concrete: weakref.ref[ConcreteFunction]) -> None:
     alive = concrete()
     if alive is not None:
-        told = () if alive._native is None else alive._native.told
-        alive.leave("; ".join([NO_GAIN, *told]))
+        alive.leave(alive.no_gain)
 
 
 class ConcreteFunction:
@@ -190,10 +190,17 @@ class ConcreteFunction:
             if not isinstance(self.native, executor.NativeFunction) and not self.native.certain:
                 self.native.when_idle = functools.partial(_leave, weakref.ref(self))
             return False
-        self._native, self._not_native = None, NO_GAIN  # loops that it had would never run
+        self._not_native = self.no_gain
+        self._native = None  # loops that it had would never run
         return True
 
-    def leave(self, why: str = NO_GAIN) -> None:
+    @property
+    def no_gain(self) -> str:
+        """Why a plan is no quicker than the function itself, and there is no native code."""
+        why = f"{NO_GAIN_ON_ARRAYS}: {self._not_native}" if plainly.has_arrays(self.optimised) else NO_GAIN
+        return "; ".join([why, *(() if self._native is None else self._native.told)])
+
+    def leave(self, why: str) -> None:
         """Hand the calls to the function itself: the hope for native code has come to nothing, or it was
         found to be quicker."""
         self._not_native, self.__dict__["by_python"] = why, True

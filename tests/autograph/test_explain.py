@@ -382,6 +382,28 @@ def test_a_part_on_fields_of_known_types_has_native_code():
     assert f"; test_explain.py:{line} has native code;" in shown
 
 
+def test_why_python_does_it_where_there_are_arrays():
+    pytest.importorskip("llvmlite")
+
+    def texts(x):
+        found = []
+        for v in x:
+            try:
+                found.append(f"{v}")
+            except KeyError:
+                pass
+        return found
+
+    with settings.override(executor="auto", compile="now"):
+        function = ag.function(texts)
+        assert function(np.arange(30.0)) == texts(np.arange(30.0))
+        shown = ag.explain(function).traces[0].executor
+    wanted = (
+        "as plain Python: it computes with no array as a whole, and is not native: a text that is made here"
+    )
+    assert shown.startswith(wanted)
+
+
 def test_a_guard_of_a_module_names_it():
     function = ag.function(lambda s: re.findall("a", s))
     function("banana")
