@@ -91,6 +91,8 @@ def _binary(e: Emitter, name: str, kind: Scalar, out: Scalar) -> Lowered | None:
         return lambda x, y: e.op(f"fdiv {e.wide(kind.llvm)} {x.text}, {_opaque(e, kind, y.text)}")
     if kind.kind == "f":
         return _plain(e, FLOAT_BINARY[name], kind) if name in FLOAT_BINARY else None
+    if name in ("subtract", "bitwise_xor") and kind.bits > 16 and e.reports:
+        return _difference(e, {**INT_BINARY, **BIT_BINARY}[name], kind)
     if name in INT_BINARY or name in BIT_BINARY:
         return _plain(e, {**INT_BINARY, **BIT_BINARY}[name], kind)
     if name in ("left_shift", "right_shift"):
@@ -113,7 +115,7 @@ def _opaque(e: Emitter, kind: Scalar, x: str) -> str:
 
 
 def _hidden(e: Emitter, kind: Scalar, x: str) -> str:
-    """Floats of which LLVM does not know where they come from."""
+    """Numbers of which LLVM does not know where they come from."""
     size, place = min(e.lanes, vector_bytes() * 8 // kind.bits), "v" if vector_bytes() == 64 else "x"
     t = kind.llvm if size == 1 else f"<{size} x {kind.llvm}>"
     parts = pieces(e, kind.llvm, x, size)
@@ -122,6 +124,16 @@ def _hidden(e: Emitter, kind: Scalar, x: str) -> str:
 
 def _plain(e: Emitter, instruction: str, kind: Scalar) -> Lowered:
     return lambda x, y: e.op(f"{instruction} {e.wide(kind.llvm)} {x.text}, {y.text}")
+
+
+def _difference(e: Emitter, instruction: str, kind: Scalar) -> Lowered:
+    """Of integers, which may have been floats that flagged: LLVM would compute nothing for `x - x`."""
+
+    def differ(x: Num, y: Num) -> str:
+        other = _hidden(e, kind, y.text) if x.text == y.text and x.text.startswith("%") else y.text
+        return e.op(f"{instruction} {e.wide(kind.llvm)} {x.text}, {other}")
+
+    return differ
 
 
 def _comparison(e: Emitter, op: str, kind: Scalar) -> Lowered:

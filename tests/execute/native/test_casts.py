@@ -68,3 +68,17 @@ def test_floats_stored_in_arrays_of_integers(dtype, small):
         calls.append((y, np.ones(68, small)))
     both(stored, calls)
     both(stored, calls, invalid="ignore")
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("size", [1, 3, 8, 40])
+def test_what_a_difference_loses_was_cast(dtype: str, size: int) -> None:
+    """NaN has no integer, which NumPy says even where the integer does not matter."""
+
+    def differences(x):
+        y = x.astype(np.int64) + 1
+        return y - y, x.astype(np.int32) ^ x.astype(np.int32)
+
+    x = np.arange(size).astype(dtype)
+    x[-1] = np.nan
+    both(differences, [(x,), (x,)], all="warn")
