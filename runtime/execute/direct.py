@@ -19,12 +19,14 @@ from runtime.types import ArrayType
 
 REDUCTIONS = {"np.sum": "add", "np.prod": "multiply", "np.max": "maximum", "np.min": "minimum"}
 OF_BOOLS = {"np.any": "logical_or", "np.all": "logical_and"}
-# Functions that call the method of the same name, with how many operands that method takes by position.
+# Functions that call the method of the same name, with how many operands that method takes by position; and
+# how many are needed, of which the function says so in other words.
 METHODS = {
     "np.argmax": 2, "np.argmin": 2, "np.argsort": 2, "np.cumsum": 2, "np.cumprod": 2, "np.diagonal": 4,
     "np.nonzero": 1, "np.ravel": 1, "np.repeat": 3, "np.reshape": 2, "np.searchsorted": 2, "np.swapaxes": 3,
     "np.take": 3, "np.trace": 4,
 }  # fmt: skip
+LEAST = {"np.repeat": 2, "np.reshape": 2, "np.searchsorted": 2, "np.swapaxes": 3, "np.take": 2}
 # Operators and ufuncs to which a float array and an int are what the array and that float are.
 MIXED = frozenset(
     (
@@ -60,7 +62,8 @@ def direct(node: Node) -> Template | None:
         return _reduction(node, t)
     if node.op == "np.transpose" and len(node.inputs) == 1:
         return Template((Slot(0, ATOM), ".T"), order=(0,))
-    if node.op in METHODS and len(node.inputs) <= METHODS[node.op] and set(node.keywords) <= {"axis"}:
+    most = METHODS.get(node.op, 0)
+    if LEAST.get(node.op, 1) <= len(node.inputs) <= most and set(node.keywords) <= {"axis"}:
         return call_template([Slot(0, ATOM), f".{node.op.removeprefix('np.')}("], _rest(node))
     return None
 

@@ -488,7 +488,7 @@ def wanted_dtype(value: Val | None, default: np.dtype[Any]) -> np.dtype[Any]:
 def by_name(args: list[Val], keywords: dict[str, Val], *names: str) -> dict[str, Val]:
     """The arguments by name."""
     found = dict(zip(names, args, strict=False)) | keywords
-    if len(args) > len(names) or not set(found) <= set(names):
+    if len(found) < len(args) + len(keywords) or not set(found) <= set(names):
         raise Unlowered(f"other arguments than {', '.join(names)}")
     return found
 

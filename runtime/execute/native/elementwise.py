@@ -43,7 +43,7 @@ from runtime.execute.native.lines import (
 from runtime.execute.native.scalars import UFUNCS, loop_kinds
 from runtime.execute.native.state import State
 from runtime.execute.native.ufunc_loops import inner_loop
-from runtime.execute.native.values import Arr, Lazy, Num, Static, Val, one
+from runtime.execute.native.values import Arr, Lazy, Num, Static, Val, lift, one
 
 CLIP: np.ufunc = getattr(np, "_core" if hasattr(np, "_core") else "core").umath.clip
 POWERS = {2: "square", 0.5: "sqrt", 1: "positive", -1: "reciprocal"}  # what `**` does for floats
@@ -213,7 +213,7 @@ def function(state: State, name: str, args: Sequence[Val]) -> Val:
         return where(state, *args)
     if name == "clip" and len(args) == 3:
         return clip(state, *args)
-    if name in ("round", "around") and (len(args) == 1 or (isinstance(args[1], Num) and args[1].const == 0)):
+    if name in ("round", "around") and (len(args) == 1 or args[1] == lift(0)):
         name, args = "rint", args[:1]
         if kind_of(args[0]).kind != "f":
             raise Unlowered("np.round of integers")

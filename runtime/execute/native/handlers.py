@@ -7,8 +7,13 @@ loaded when there is such an op: most programs have few of them.
 
 from __future__ import annotations
 
+import functools
+import inspect
+import operator
 from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from runtime.execute.native.kinds import Unlowered
 from runtime.execute.native.state import State
@@ -74,6 +79,24 @@ def handler(op: str) -> Handler | None:
         return _plain(getattr(linear, _PRODUCTS[op]))
     found: Handler | None = _WHERE[op].HANDLERS[op] if op in _WHERE else None
     return found
+
+
+@functools.cache
+def taken(op: str, count: int, keywords: tuple[str, ...]) -> bool:
+    """Whether a function of NumPy's takes so many arguments by position, and these by name; True where only
+    the call can tell."""
+    try:
+        function = operator.attrgetter(op.removeprefix("np."))(np)
+        signature = inspect.signature(function)
+    except (AttributeError, TypeError, ValueError):  # older versions have functions of C without signatures
+        return True
+    if isinstance(getattr(function, "__self__", None), np.ufunc):
+        return True  # `np.add.accumulate` takes names that its signature does not have
+    try:
+        signature.bind(*range(count), **dict.fromkeys(keywords))
+    except TypeError:
+        return False
+    return True
 
 
 def display(state: State, items: Val) -> Val:

@@ -81,8 +81,7 @@ def joined(state: State, items: Sequence[Item], axis: int, rank: int) -> Arr:
 
 
 def _concatenate(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
-    given = by_name(args, keywords, "arrays", "axis")
-    items = _items(state, given["arrays"])
+    given, items = by_name(args[1:], keywords, "axis"), _items(state, args[0])
     rank = len(shape_of(items[0]))
     if any(len(shape_of(x)) != rank for x in items):
         raise Unlowered("arrays of different ranks that are joined")

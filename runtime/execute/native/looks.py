@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 
 from runtime.execute.native.arrays import dense, get_item, turned
+from runtime.execute.native.calls import by_name
 from runtime.execute.native.kinds import Unlowered
 from runtime.execute.native.makers import Handler
 from runtime.execute.native.shapes import viewed
@@ -21,10 +22,9 @@ WHOLE = Cut(None, None, None)
 
 def _array(args: list[Val], keywords: dict[str, Val], *names: str) -> tuple[Arr, dict[str, Val]]:
     """The array, and the other arguments by name."""
-    given = dict(zip(names, args[1:], strict=False)) | keywords
-    if not args or not isinstance(args[0], Arr) or len(args) > 1 + len(names) or not set(given) <= set(names):
+    if not args or not isinstance(args[0], Arr):
         raise Unlowered("a view with these arguments")
-    return args[0], given
+    return args[0], by_name(args[1:], keywords, *names)
 
 
 def _axes(given: Val | None, rank: int, default: tuple[int, ...] | None = None) -> tuple[int, ...]:

@@ -296,7 +296,8 @@ def _transpose(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     order = list(range(len(x.dims)))[::-1]
     if len(args) > 1 and not (isinstance(args[1], Static) and args[1].value is None):
         given = numbers(args[1] if len(args) == 2 else Tup(tuple(args[1:])))
-        order = [n.const % len(x.dims) if isinstance(n.const, int) else -1 for n in given]
+        axes, rank = [n.const for n in given], len(x.dims)
+        order = [k % rank if type(k) is int and -rank <= k < rank else -1 for k in axes]
     if sorted(order) != list(range(len(x.dims))):
         raise Unlowered("transpose with these axes")
     return turned(x, order)

@@ -290,7 +290,7 @@ def _diff(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     """`np.diff` of neighbours, once."""
     given = by_name(args, keywords, "a", "n", "axis")
     times, axis = (constant(given.get(name), usual) for name, usual in (("n", 1), ("axis", -1)))
-    if not is_array(given["a"]) or times != 1 or type(axis) is not int:
+    if not is_array(given["a"]) or type(times) is not int or times != 1 or type(axis) is not int:
         raise Unlowered("np.diff of this")
     x = materialized(state, given["a"])
     if not -len(x.dims) <= axis < len(x.dims):

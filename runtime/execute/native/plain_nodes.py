@@ -30,9 +30,9 @@ from runtime.execute.native import (
 from runtime.execute.native.arrays import get_item as item_of
 from runtime.execute.native.arrays import located
 from runtime.execute.native.arrays import set_item as put_item
-from runtime.execute.native.calls import attribute, call, numpy_call
+from runtime.execute.native.calls import Handler, attribute, call, numpy_call
 from runtime.execute.native.emit import FALSE, FLAGS, TRUE
-from runtime.execute.native.handlers import display, handler, in_order
+from runtime.execute.native.handlers import display, handler, in_order, taken
 from runtime.execute.native.kinds import FLOAT64, PYTHON_BOOL, PYTHON_INT, Unlowered, numpy_scalar
 from runtime.execute.native.scalars import UFUNCS, binary, lowest, truth, unary
 from runtime.execute.native.state import State
@@ -104,7 +104,7 @@ def value(state: State, node: Node, args: list[Val]) -> Val:
         if not isinstance(found, list):
             return found
         args = [*found, *keywords.values()]
-    own = None if is_reduction(node) and keywords else handler(op)
+    own = own_handler(node, op, count)
     if own is not None:
         return own(state, args[:count], keywords)
     if node.op == "mul" and any(isinstance(x, LISTS) for x in args):
@@ -127,6 +127,13 @@ def value(state: State, node: Node, args: list[Val]) -> Val:
             return list_methods.sliced(state, node.outputs[0], args[0], args[1])
         return get_item(state, args[0], args[1])
     return function(state, node, op, args[:count], keywords)
+
+
+def own_handler(node: Node, op: str, count: int) -> Handler | None:
+    """What lowers a node as a whole, if anything does.  count: of arguments by position."""
+    if op.startswith("np.") and not node.attrs and not taken(op, count, node.keywords):
+        raise Unlowered(f"arguments that {op} does not take")
+    return None if is_reduction(node) and node.keywords else handler(op)
 
 
 def beside(a: Val, b: Val) -> tuple[Val, Val]:

@@ -29,7 +29,9 @@ from runtime.execute.native.values import EXACT, Arr, Lazy, Num, Static, Tup, Va
 ULONG, BYTE = numpy_scalar(np.dtype(np.uint64)), numpy_scalar(np.dtype(np.uint8))
 FEW = 8  # elements of a line from which on NumPy adds up several of them side by side
 EXACT_MEAN = 1 << 21
-OPTIONS = {"axis", "keepdims", "dtype", "ddof", "correction"}
+OPTIONS = {"axis", "keepdims"}
+TYPED = {"sum", "prod", "mean", "var", "std"}  # those that are told in which dtype to compute
+FREEDOM = dict.fromkeys(("var", "std"), ("ddof", "correction"))
 
 
 def cast(state: State, args: Sequence[Val], keywords: Mapping[str, Val]) -> Val:
@@ -49,13 +51,15 @@ def reduce(state: State, name: str, args: Sequence[Val], keywords: Mapping[str, 
         given["axis"] = args[1]
     elif len(args) != 1:
         raise Unlowered(f"np.{name} with options by position")
-    if not set(given) <= OPTIONS or (name in ("argmax", "argmin") and "dtype" in given):
+    free = [given[option] for option in FREEDOM.get(name, ()) if option in given]
+    known = OPTIONS | ({"dtype"} if name in TYPED else set()) | set(FREEDOM.get(name, ()))
+    if not set(given) <= known or len(free) > 1:
         raise Unlowered(f"np.{name} with options")
     x = as_lazy(state.e, args[0])
     axes = _axes(given.get("axis"), len(x.dims))
     keep, freedom = (
         constant(given.get("keepdims"), False),
-        constant(given.get("ddof", given.get("correction")), 0),
+        constant(free[0] if free else None, 0),
     )
     if name == "linalg.norm":
         if "axis" not in keywords or len(axes) != 1 or x.kind.kind != "f":

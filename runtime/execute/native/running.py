@@ -43,6 +43,8 @@ def running(name: str, step: np.ufunc, title: str, first: str = "a", usual: int 
         if any(leaf.turned for leaf in x.leaves):
             raise Unlowered(f"{title} of an array with its axes in another order")  # whose layout it takes
         axis = constant(given.get("axis"), usual)
+        if axis is None and usual is not None and len(x.dims) != 1:
+            raise Unlowered(f"{title} along all axes as one")  # which ufuncs refuse
         if not x.dims:
             raise Unlowered(f"{title} of an array without axes")
         if axis is None:
