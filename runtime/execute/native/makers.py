@@ -173,10 +173,7 @@ def _arange(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
         raise Unlowered("np.arange of other numbers than integers")
     if not isinstance(step.const, int) or not step.const or abs(step.const) > FAR:
         raise Unlowered("np.arange with this step")
-    first, last = index(e, start), index(e, stop)
-    for end, text in ((start, first), (stop, last)):
-        if end.const is None:  # far from where the sizes would not be exact
-            e.bail_if(e.op(f"icmp ugt i64 {e.op(f'add i64 {text}, {FAR}')}, {2 * FAR}"))
+    first, last = within_reach(e, start), within_reach(e, stop)
     if start.const is not None and stop.const is not None:
         count = str(len(range(start.const, stop.const, step.const)))
     else:
@@ -197,6 +194,16 @@ def _arange(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
         return one(INT64, value)
 
     return Lazy(numpy_scalar(dtype), (count,), element, ())
+
+
+def within_reach(e: Emitter, x: Num) -> str:
+    """An integer with which sizes are computed: far from where they would not be exact."""
+    text = index(e, x)
+    if x.const is None:
+        e.bail_if(e.op(f"icmp ugt i64 {e.op(f'add i64 {text}, {FAR}')}, {2 * FAR}"))
+    elif abs(int(x.const)) > FAR:
+        raise Unlowered("an integer beyond all sizes")
+    return text
 
 
 def _spaced(state: State, start: Num, stop: Num, step: Num, dtype: np.dtype[Any]) -> Lazy:

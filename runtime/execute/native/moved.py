@@ -20,7 +20,7 @@ from runtime.execute.native.elementwise import apply, as_lazy, is_array, materia
 from runtime.execute.native.emit import TRUE, Emitter
 from runtime.execute.native.kinds import PYTHON_INT, Unlowered, literal
 from runtime.execute.native.lines import shared
-from runtime.execute.native.makers import Handler
+from runtime.execute.native.makers import Handler, within_reach
 from runtime.execute.native.reductions import constant
 from runtime.execute.native.scalars import index, stored
 from runtime.execute.native.state import State, numbers
@@ -269,7 +269,7 @@ def _triangle(how: str) -> Handler:
         e, x, k = state.e, _source(state, given["m"], False), given.get("k", lift(0))
         if len(x.dims) < 2 or x.kind.kind == "c" or not isinstance(k, Num):
             raise Unlowered("a triangle of this")
-        by, zero = index(e, k), literal(False if x.kind.kind == "b" else 0, x.kind.llvm)
+        by, zero = within_reach(e, k), literal(False if x.kind.kind == "b" else 0, x.kind.llvm)
 
         def element(indices: Sequence[str]) -> Num:
             places = progression(e, indices[-1]), e.splat("i64", plus(e, indices[-2], by))

@@ -229,3 +229,11 @@ def of_ones(x):  # type: ignore[no-untyped-def]
 
 def test_elements_of_no_array() -> None:
     both(of_ones, [(np.random.default_rng(1).random(s),) for s in ((5, 5), (9, 40), (33, 7))])
+
+
+def test_triangles_by_the_largest_integers() -> None:
+    def both_halves(x, k):  # type: ignore[no-untyped-def]
+        return np.tril(x * 2, k), np.triu(x * 2, k), np.tril(x * 2, (1 << 63) - 1)
+
+    most = (1 << 63) - 1
+    both(both_halves, [(np.ones((2, 3)), k) for k in (0, 1, most, -most, -most - 1, 1 << 40)], lowered=False)
