@@ -32,7 +32,7 @@ from runtime.autodiff.box import (
 from runtime.autodiff.levels import Active, apply, apply_flat, bare, map_tree, opened, snapshot
 from runtime.autodiff.looks import LOOKS
 from runtime.autodiff.places import Step
-from runtime.autodiff.rows import FUNCTIONS, PART_WRITES, REDUCE, UNSURE, VIEWS, by_name, row_of
+from runtime.autodiff.rows import FUNCTIONS, OVERWRITING, PART_WRITES, REDUCE, UNSURE, VIEWS, by_name, row_of
 from runtime.autodiff.rows import SEQUENCES as SEQUENCE_ROWS
 from runtime.errors import GradientError
 from runtime.ir.opdef import PURE, OpDef
@@ -59,6 +59,12 @@ def _operand(x: Any, followed: bool) -> Any:
 def call_row(row: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """An op of the table on boxes."""
     looks = row.name in VIEWS
+    if row.name in OVERWRITING:  # what stands in the operand afterwards is not defined: it stays as it is
+        names = parameters(row.run)
+        count = min(len(args), names.index("axis"))
+        kwargs = {**dict(zip(names[count:], args[count:], strict=False)), **kwargs}
+        kwargs.pop("overwrite_input", None)
+        args = args[:count]
     if not kwargs and not looks and (len(args) < 3 or _without_out(row, args, None)[0] is args):
         result = _simply(row, args)
         if result is not NotImplemented:

@@ -21,7 +21,6 @@ from runtime.execute.traceback import place_of
 from runtime.gate import GATE
 from runtime.ir.opdef import OpDef
 from runtime.ops.adjoint import EACH, Composite, Rule, fit
-from runtime.ops.table import parameters
 from runtime.places import frames, span_of
 from runtime.recording import STATE
 
@@ -216,8 +215,6 @@ def apply(row: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def _compose(row: OpDef, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """An op by way of others: the value is what the op itself gives, the derivative is theirs."""
     operands = map_tree(bare, args)
-    if "overwrite_input" in kwargs or len(args) > 3 and "overwrite_input" in parameters(row.run):
-        operands = map_tree(lambda x: x.copy() if isinstance(x, np.ndarray) else x, operands)
     value = row.run(*operands, **map_tree(bare, kwargs))  # raises and warns as it does
     wrap, unwrap = level.surface.wrap_tree, level.surface.unwrap_tree
     try:

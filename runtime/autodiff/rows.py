@@ -56,6 +56,11 @@ SEQUENCES = frozenset(
     np.piecewise getitem np.lexsort""".split()
 )
 
+# Ops that may be told to use their operand as memory to work in.
+OVERWRITING = frozenset(
+    "np.median np.nanmedian np.percentile np.nanpercentile np.quantile np.nanquantile".split()
+)
+
 # Functions that are no rows, or that need more than their row: "plain" ones look at bare values only.
 FUNCTIONS: dict[Any, str] = {
     **dict.fromkeys(

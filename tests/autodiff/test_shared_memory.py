@@ -136,6 +136,13 @@ def list_that_shrinks_while_it_is_gone_over(x: Any) -> Any:
     return s
 
 
+def memory_to_work_in(x: Any) -> Any:
+    y, c = x * x, np.arange(4.0)[::-1] * 1.0
+    s = (c * x).sum() + np.median(c, None, None, True)
+    s = s + np.quantile(y, q=0.3) * np.percentile(y, 20.0, overwrite_input=True)
+    return np.median(y, overwrite_input=True) + y.sum() + s + (c * c).sum() * x[0]
+
+
 PROGRAMS: list[Callable[..., Any]] = [
     read_in_inner_loops_and_written_after_them,
     rows_read_in_a_branch_and_written_after_it,
@@ -149,6 +156,7 @@ PROGRAMS: list[Callable[..., Any]] = [
     flat_that_is_held,
     list_that_grows_while_it_is_gone_over,
     list_that_shrinks_while_it_is_gone_over,
+    memory_to_work_in,
 ]
 
 

@@ -19,6 +19,7 @@ from runtime.autodiff.staged.calls import (
     is_errstate,
     list_call,
     mark_of,
+    overwrites,
     pure_call,
 )
 from runtime.autodiff.staged.kinds import is_list
@@ -241,6 +242,8 @@ class Aliases:
 
     def _row(self, node: Node) -> None:
         effect = effect_of(node, OPS)
+        if overwrites(node):
+            self._write(node.inputs[0])
         if effect == EFFECT:
             self._anything(node)
         elif effect != PURE:

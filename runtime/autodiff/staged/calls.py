@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from runtime.autodiff.rows import OVERWRITING
 from runtime.autodiff.staged.kinds import NotStaged, is_list
 from runtime.dataclass import dataclass
 from runtime.elements import stack_rows
@@ -19,7 +20,7 @@ from runtime.ir.effects import effect_of, tame
 from runtime.ir.graph import Const, Graph, Node, Operand
 from runtime.ir.opdef import PURE, OpDef
 from runtime.ops.operators import IN_PLACE
-from runtime.ops.table import OPS
+from runtime.ops.table import OPS, parameters
 from runtime.types import ArrayType, NumberType, StaticType, WeakType
 
 ATTRIBUTES = {"T": "np.transpose", "real": "np.real", "imag": "np.imag", "mT": "np.matrix_transpose"}
@@ -131,6 +132,15 @@ def adds_into(node: Node) -> bool:
     """Whether the node is `np.add.at(array, key, values)`."""
     target = node.inputs[0] if node.op == "py.call" else None
     return isinstance(target, Const) and target.value == np.add.at and len(node.inputs) == 4
+
+
+def overwrites(node: Node) -> bool:
+    """Whether an op of the table may use its operand as memory to work in (`overwrite_input=True`)."""
+    if node.op not in OVERWRITING:
+        return False
+    named = dict(zip(parameters(OPS[node.op].run), node.positional, strict=False)) | node.keyword_inputs
+    asked = named.get("overwrite_input", Const(False))
+    return not (isinstance(asked, Const) and not asked.value)
 
 
 def shown(target: Operand) -> str:

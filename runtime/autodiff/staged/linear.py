@@ -284,7 +284,7 @@ class Linear:
         given = len(node.positional) - (node.op == "py.call")
         if isinstance(row.run, np.ufunc) and given > row.run.nin:
             raise NotStaged(f"{said(row.name)} that writes into an array")
-        if row.effect != PURE:
+        if row.effect != PURE or calls.overwrites(node):
             raise NotStaged(f"{said(row.name)} writes in place")
 
     def _unlisted(self, node: Node) -> None:
