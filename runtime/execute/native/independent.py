@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from runtime.execute.native import tallies
 from runtime.execute.native.arrays import dense, disjoint, plus, same_place, times
 from runtime.execute.native.emit import FALSE, Emitter
-from runtime.execute.native.values import Arr, Count, Listed, Maybe, Num, Rng, Static, Tup, Val, Zip
+from runtime.execute.native.values import Arr, Backwards, Count, Listed, Maybe, Num, Rng, Static, Tup, Val, Zip
 from runtime.execute.native.waiting import IN_PLACE
 from runtime.ir.effects import effect_of
 from runtime.ir.graph import Const, Graph, Node, Operand
@@ -87,6 +87,8 @@ def _arrays(source: Val) -> list[Arr]:
         return [a for part in source.parts for a in _arrays(part)]
     if isinstance(source, Listed):
         return [source.array]
+    if isinstance(source, Backwards):
+        return [source.of] if isinstance(source.of, Arr) else []
     return [source] if isinstance(source, Arr) else []
 
 

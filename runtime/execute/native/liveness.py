@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from runtime.execute.native.arrays import disjoint
-from runtime.execute.native.values import Arr, Lazy, Maybe, Tup, Val, Zip
+from runtime.execute.native.values import Arr, Backwards, Lazy, Listed, Maybe, Method, Tup, Val, Zip
 from runtime.ir.graph import Graph, Node, Value
 
 FOREVER = 1 << 60
@@ -110,5 +110,9 @@ def _parts(x: Val) -> Iterator[Val]:
             yield from _parts(item)
     elif isinstance(x, Maybe):
         yield from _parts(x.number)
+    elif isinstance(x, Listed):
+        yield from _parts(x.array)
+    elif isinstance(x, (Backwards, Method)):
+        yield from _parts(x.of)
     elif isinstance(x, Lazy):
         yield from x.leaves
