@@ -57,8 +57,7 @@ def hinted(t: Val, x: Val, before: Val) -> Val:
     """The template `t` of a value `x`, or what it became when the loop was written before, if that fits."""
     if isinstance(t, Num) and isinstance(x, Num) and isinstance(before, Num) and before.text == HOLE:
         if t.members == before.members and before.span is not None and before.span != t.span:
-            low, high = span_of(x)
-            return before if before.span[0] <= low and high <= before.span[1] else t
+            return before if ranges.holds(before.span, span_of(x)) else t
     if (
         isinstance(t, Tup)
         and isinstance(x, Tup)

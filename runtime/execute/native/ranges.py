@@ -1,8 +1,11 @@
 """What range an integer is known to lie in, so that what can't overflow is not checked.
 
 In: spans, pairs (least, most) of Python ints, of operands.  Out: the span of the result, or None where it may
-not fit in 64 bits.  What always holds: a value lies in its span.  A number that only ever grows by small
-constants can't get beyond `SLOW` while a process lives, whatever the program does: that would take years.
+not fit in 64 bits.  What always holds: a value lies in its span.  A number that begins at `START` at most and
+only ever grows by small constants can't get beyond `SLOW` while a process lives: that would take years.
+
+`SLOW` is a number that programs do not have, so that a span which ends there, or just before, says how a
+number came about; one that is as large for another reason may well grow beyond it.
 """
 
 from __future__ import annotations
@@ -12,7 +15,8 @@ from collections.abc import Callable
 from runtime.execute.native.kinds import Scalar
 
 Span = tuple[int, int]
-SLOW = (1 << 62) - 1
+SLOW = (1 << 62) - 917_405_613
+NEAR = 1 << 12  # a span that ends so far before it comes of one that ends there
 START = 1 << 61  # where such a number may begin
 STEP = 64  # how much it may grow at a time
 SIZE = 1 << 47  # no axis is longer
@@ -38,9 +42,9 @@ def added(a: Span, b: Span) -> Span:
     low, high = a[0] + b[0], a[1] + b[1]
     for x, step in ((a, b), (b, a)):
         if -STEP <= step[0] and step[1] <= STEP:
-            if x[1] == SLOW:
+            if _slow(x[1]):
                 high = SLOW
-            if x[0] == -SLOW:
+            if _slow(-x[0]):
                 low = -SLOW
     return low, high
 
@@ -87,8 +91,13 @@ def filled(a: Span, b: Span) -> Span | None:
 
 
 def united(a: Span, b: Span) -> Span:
-    """The least span that holds both."""
-    return min(a[0], b[0]), max(a[1], b[1])
+    """The least span that holds both, or one that is larger where only one of them grows slowly."""
+    low, high = min(a[0], b[0]), max(a[1], b[1])
+    if _slow(high) and (_far(a[1]) or _far(b[1])):
+        high = 1 << 62
+    if _slow(-low) and (_far(-a[0]) or _far(-b[0])):
+        low = -(1 << 62)
+    return low, high
 
 
 def cut(a: Span, b: Span) -> Span:
@@ -123,14 +132,31 @@ def begun(a: Span) -> Span:
     return (a[0] if a[0] >= 0 else -SLOW), SLOW
 
 
+def holds(known: Span, found: Span) -> bool:
+    """Whether a number that a loop carries, known to lie in a span, may be one that lies in another."""
+    if found[0] < known[0] or known[1] < found[1]:
+        return False
+    return not (_slow(known[1]) and _far(found[1])) and not (_slow(-known[0]) and _far(-found[0]))
+
+
 def widened(known: Span, found: Span) -> Span:
     """The next guess where a trip gave a number outside the span."""
-    if known[0] <= found[0] and found[1] <= known[1]:
+    if holds(known, found):
         return known
     least, most = united(known, found)
-    if least < -SLOW or most > SLOW:
+    if least < -SLOW or most > SLOW or _far(-least) or _far(most):
         return (least if least == known[0] >= 0 else 0 if least >= 0 else -(1 << 63)), (1 << 63) - 1
     return (least if least == known[0] else 0 if least >= 0 else -SLOW), SLOW
+
+
+def _slow(most: int) -> bool:
+    """Whether a span ends here since its numbers grow slowly."""
+    return SLOW - NEAR <= most <= SLOW
+
+
+def _far(most: int) -> bool:
+    """Whether a number may be so large for another reason that it gets beyond `SLOW` by growing slowly."""
+    return START < most < SLOW - NEAR
 
 
 OF_OPERATOR: dict[str, Callable[[Span, Span], Span | None]] = {

@@ -157,6 +157,18 @@ def squares(n, start):  # type: ignore[no-untyped-def]
     return total
 
 
+def masked(n, start, step):  # type: ignore[no-untyped-def]
+    """What ends where it does for another reason than slow growth grows beyond that."""
+    total = start & (2**62 - 1)
+    last = (total + 64) % (2**62 + 1)
+    for i in range(n):
+        if i == 1:
+            total = step & (2**62 - 2**20)
+        else:
+            total += 64
+    return last, total + total, (start & (2**62 - 1)) * 2 + 128
+
+
 def numbers(*more: int) -> list[tuple[int, ...]]:
     return [(x, *more) for x in EDGES]
 
@@ -182,6 +194,7 @@ def numbers(*more: int) -> list[tuple[int, ...]]:
         (divide, [(x, y) for x in EDGES for y in EDGES]),
         (first_divisor, [(n, 40) for n in (*range(-2, 30), 49, 121, MOST, LEAST, 1369)]),
         (slowly, [(n, s, t) for n in (0, 1, 9) for s in EDGES for t in (1, 3, -3, 64, 10**6)]),
+        (masked, [(n, s, t) for n in (0, 3, 2**15) for s in EDGES for t in EDGES]),
         (squares, [(n, s) for n in (0, 1, 40) for s in EDGES] + [(3_000_00, 0)]),
     ],
     ids=lambda x: getattr(x, "__name__", ""),
