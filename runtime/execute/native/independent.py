@@ -13,7 +13,19 @@ from collections.abc import Sequence
 from runtime.execute.native import tallies
 from runtime.execute.native.arrays import dense, disjoint, plus, same_place, times
 from runtime.execute.native.emit import FALSE, Emitter
-from runtime.execute.native.values import Arr, Backwards, Count, Listed, Maybe, Num, Rng, Static, Tup, Val, Zip
+from runtime.execute.native.values import (
+    Arr,
+    Backwards,
+    Count,
+    Listed,
+    Maybe,
+    Num,
+    Rng,
+    Static,
+    Tup,
+    Val,
+    Zip,
+)
 from runtime.execute.native.waiting import IN_PLACE
 from runtime.ir.effects import effect_of
 from runtime.ir.graph import Const, Graph, Node, Operand
