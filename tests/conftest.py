@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import importlib
 import os
 from collections.abc import Iterator
@@ -49,6 +50,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if marked and not has_device():
         for item in marked:
             item.add_marker(pytest.mark.skip(reason=NO_DEVICE))
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests and their modules stay to the end: each full collection would look at them again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
