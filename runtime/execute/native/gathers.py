@@ -22,6 +22,7 @@ from runtime.execute.native.arrays import (
     fill,
     key_parts,
     load,
+    overlap,
     plus,
     sliced,
     store,
@@ -402,6 +403,8 @@ def _put_masked(state: State, a: Arr, key: Val, value: Val) -> None:
         e.version += 1
         return
     mask = _mask(state, a, _apart(state, key, a))
+    if isinstance(value, Arr) and len(mask.dims) == len(a.dims) and not disjoint(value, a):
+        e.bail_if(overlap(e, value, a))  # NumPy writes over what it has still to read, run by run
     given = _given(state, a, [_count(state, mask), *a.dims[len(mask.dims) :]], value)
     cell = e.slot("i64")
     e.line(f"store i64 0, ptr {cell}")

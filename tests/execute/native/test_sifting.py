@@ -92,3 +92,20 @@ def test_true_bytes_of_any_value() -> None:
     x = np.arange(300.0)
     mask = (np.arange(300) % 7).astype(np.uint8).view(np.bool_)
     same(picked, x, mask, jobs=0)
+
+
+def test_values_that_lie_where_a_mask_writes() -> None:
+    def moved(x, y, mask):  # type: ignore[no-untyped-def]
+        x[mask] = x[: np.count_nonzero(mask)]
+        y = y * 2
+        y[1:][mask[1:]] = y[: np.count_nonzero(mask[1:])]
+        return x, y.sum()
+
+    def between(x, y, mask):  # type: ignore[no-untyped-def]
+        x[mask] = y[: np.count_nonzero(mask)]
+        return x
+
+    for n in (12, 40, 300):
+        x, mask = RNG.random(n), RNG.random(n) < 0.5
+        both(moved, [(x, RNG.random(n), mask), (x.astype("i4"), RNG.random(n), mask)], lowered=False)
+        both(between, [(x, y, mask) for y in (RNG.random(n), x, x[::-1])], lowered=False)
