@@ -197,11 +197,11 @@ def _arange(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
 
 
 def within_reach(e: Emitter, x: Num) -> str:
-    """An integer with which sizes are computed: far from where they would not be exact."""
+    """An integer to which sizes are added: far from where they would not be exact."""
     text = index(e, x)
     if x.const is None:
         e.bail_if(e.op(f"icmp ugt i64 {e.op(f'add i64 {text}, {FAR}')}, {2 * FAR}"))
-    elif abs(int(x.const)) > FAR:
+    elif abs(int(x.const)) > 1 << 62:
         raise Unlowered("an integer beyond all sizes")
     return text
 
