@@ -351,7 +351,7 @@ class ArrayBox(Box):
         return Box(made) if isinstance(made, np.ndarray) and made.dtype.kind in "fc" else wrap(made)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self.write(key if type(key) is int else map_tree(_plain_key, key), value)
+        self.write(key if type(key) is int else map_tree(_plain_key, key), as_one(value))
 
     def __iter__(self) -> Iterator[Any]:
         value = self.bare
@@ -435,6 +435,13 @@ def kept_followed(result: Any) -> Any:
 def wrap(value: Any) -> Any:
     """What a function sees of a value: a box if it is followed, or an array that may become so."""
     return Box(value) if type(value) is Active else value
+
+
+def as_one(x: Any) -> Any:
+    """The array that NumPy makes of a sequence with boxes in it; anything else as it is."""
+    if isinstance(x, (list, tuple)) and any_box(x):
+        return Box.protocol.call_row(by_name("np.array"), (x,), {})
+    return x
 
 
 def unwrap(x: Any) -> Any:

@@ -20,6 +20,7 @@ from runtime.autodiff.box import (
     FlatBox,
     any_box,
     any_followed,
+    as_one,
     kept_followed,
     lost,
     plain_array,
@@ -254,6 +255,7 @@ def call_function(function: Callable[..., Any], args: tuple[Any, ...], kwargs: d
 def _write_part(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """np.put and its like: where elements go is found out by running it on element numbers."""
     target, where, values = PART_WRITES[function](*args, **kwargs)
+    values = as_one(values)
     if type(target) not in BOXES:
         if any_followed(values):
             raise lost(Box(unwrap(values)), f"it is written into a plain array (np.{function.__name__})")
@@ -332,7 +334,7 @@ def _ufunc_at(ufunc: Any, args: tuple[Any, ...]) -> None:
             f"{ufunc.__name__}.at can't be followed", fix="use np.add.at on an array made inside"
         )
     shape = np.shape(target.bare[key])
-    added = scatter(np.broadcast_to(values[0], shape), key, target.bare.shape)
+    added = scatter(np.broadcast_to(as_one(values[0]), shape), key, target.bare.shape)
     target[...] = ufunc(target, added)
 
 

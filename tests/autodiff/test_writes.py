@@ -80,3 +80,59 @@ def test_programs(f: Callable[..., Any]) -> None:
     want = difference(f, X)
     for found in gradients(f, X):
         np.testing.assert_allclose(found, want, rtol=1e-6, atol=1e-8)
+
+
+W = np.array([[1.0, 2.0, 0.5], [3.0, 5.0, -1.0], [0.25, 2.0, 1.0]])
+
+
+def sequences_for_all_rows(x: Any) -> Any:
+    m = np.zeros((3, 3))
+    m[:] = (x[0], x[1], 2.0)
+    return np.sum(m * W)
+
+
+def sequences_for_some_rows(x: Any) -> Any:
+    m = np.zeros((3, 3))
+    m[:2] = (x, x * 2, x * 3)[1:]
+    m[1:, :2] = ((x[0], 2.0), (x[1], x[2]))
+    m[0, 1:] = (x[0],)
+    return np.sum(m * m * W)
+
+
+def lists_for_rows(x: Any) -> Any:
+    m = np.zeros((3, 3))
+    m[:] = [x[0], x[1], x[2]]
+    m[1] = [x[2] * 2, 3.0, x[0]]
+    m[[0, 1]] = [[x[0], x[1], 1.0], [2.0, x[2], 0.0]]
+    np.copyto(m[2], [x[1], 1.0, x[0]])
+    np.add.at(m, [0, 1, 0], [x[1], 1.0, x[2]])
+    return np.sum(m * m * W)
+
+
+def added_as_sequences(x: Any) -> Any:
+    y, z = x * 1, np.zeros(3)
+    y[1:] += (x[0],)
+    z[:2] += [x[0], x[1]]
+    z += (x[1], 1.0, 2.0)
+    return np.sum(y * y * z)
+
+
+@pytest.mark.parametrize(
+    "f", [sequences_for_all_rows, sequences_for_some_rows, lists_for_rows, added_as_sequences]
+)
+def test_sequences_that_are_written(f: Callable[..., Any]) -> None:
+    """They were taken row by row where they are repeated along rows, left out where what `+=` gives was of
+    unknown type, and refused on the tape."""
+    want = difference(f, X)
+    for found in gradients(f, X):
+        np.testing.assert_allclose(found, want, rtol=1e-6, atol=1e-8)
+
+
+def test_operands_that_are_repeated_sequences() -> None:
+    def f(x: Any) -> Any:
+        chosen = np.where(W > 1.0, (x[0], x[1], 2.0), 0.0)
+        return np.sum(chosen * W) + np.sum(np.clip(W, (x[0], x[1], x[1]), 4.0) * W)
+
+    want = difference(f, X * 0.9)
+    for found in gradients(f, X * 0.9):
+        np.testing.assert_allclose(found, want, rtol=1e-6, atol=1e-8)

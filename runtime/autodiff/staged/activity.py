@@ -67,7 +67,7 @@ def _follow(node: Node, found: set[Value], classes: Aliases) -> None:
                 _written(x, found, classes)
     elif node.op == "setitem" or node.op in WRITING or list_call(node) == "append" or adds_into(node):
         _written(node.inputs[node.op == "py.call"], found, classes)
-        found.update(out for out in node.outputs if inexact(out.type))
+        found.update(out for out in node.outputs if inexact(out.type) or _holds(out))
     elif not node.regions and differentiable(node, changes):
         found.update(out for out in node.outputs if inexact(out.type) or _holds(out))
     elif node.regions:

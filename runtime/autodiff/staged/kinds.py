@@ -7,7 +7,7 @@ its own type; that of a Python number is a NumPy scalar, which divides by zero w
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -125,6 +125,15 @@ def known_shape(t: Type) -> tuple[int, ...] | None:
             return None
         return t.shape  # type: ignore[return-value]
     return ()
+
+
+def array_of(items: Sequence[Type], dtype: np.dtype[Any]) -> ArrayType:
+    """The type of the array, of a dtype, that NumPy makes of a sequence of numbers, arrays and sequences."""
+    parts = {array_of(t.items, dtype).shape if isinstance(t, TupleType) else known_shape(t) for t in items}
+    inner = parts.pop() if len(parts) == 1 else None
+    if inner is None or any(isinstance(t, ObjectType) for t in items):
+        raise NotStaged("a sequence that is taken for an array, whose shape is known only at run time")
+    return ArrayType(dtype, (len(items), *inner))
 
 
 def rank(t: Type) -> int:

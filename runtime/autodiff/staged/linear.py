@@ -20,8 +20,15 @@ from runtime.autodiff.staged.aliases import aliases_of, in_memory
 from runtime.autodiff.staged.buffers import buffered_values
 from runtime.autodiff.staged.calls import WRITING
 from runtime.autodiff.staged.dims import Dims
-from runtime.autodiff.staged.kinds import NotStaged, cotangent_type, elementwise, inexact, is_list
-from runtime.autodiff.staged.rules import fit, is_number, pull, rule_running, zeros
+from runtime.autodiff.staged.kinds import (
+    NotStaged,
+    array_of,
+    cotangent_type,
+    elementwise,
+    inexact,
+    is_list,
+)
+from runtime.autodiff.staged.rules import dtype_of, fit, is_number, pull, rule_running, zeros
 from runtime.autodiff.staged.told import told
 from runtime.dataclass import dataclass
 from runtime.functional import cond
@@ -385,12 +392,16 @@ class Linear:
         if ct is None or not isinstance(x, Value) or x not in self.varied:
             return
         made = self._display(x)
+        t = x.type
+        items = t.items if isinstance(t, TupleType) else () if made is None else [i.type for i in made.inputs]
+        if items and not isinstance(ct, (tuple, list)):  # it was taken for an array
+            ct = fit(self.trace, ct, None, array_of(items, dtype_of(self.trace.type_of(ct))))
         if made is not None:
             for part, each in zip(made.inputs, ct, strict=True):
                 self.give(part, each)
-        elif isinstance(x.type, TupleType):
+        elif isinstance(t, TupleType):
             slot = self.slot(x)
-            parts: list[Any] = [None] * len(x.type.items) if slot.ct is None else list(slot.ct)
+            parts: list[Any] = [None] * len(t.items) if slot.ct is None else list(slot.ct)
             for i, each in enumerate(ct):
                 if each is not None:
                     parts[i] = each if parts[i] is None else parts[i] + each

@@ -59,6 +59,8 @@ def _nothing(operand: Any) -> Any:
 
 def _fitted(made: Any, operand: Any) -> Any:
     if isinstance(operand, (list, tuple)):
+        if not isinstance(made, (list, tuple)):  # it was taken for an array
+            made = fit(made, np.broadcast_to(np.asarray(made).dtype.type(0), np.shape(operand)))
         return tuple(_fitted(a, b) for a, b in zip(made, operand, strict=True))
     if not is_inexact(operand):
         return None
