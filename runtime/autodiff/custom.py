@@ -16,9 +16,12 @@ from runtime import tree
 from runtime.autodiff.box import BOXES, ArrayBox, any_followed, unwrap, unwrap_bare, wrap
 from runtime.autodiff.levels import Active, at_level, bare, is_inexact, map_tree, opened, same_bits
 from runtime.autodiff.staged import custom as staged
+from runtime.autodiff.staged.calls import keeps
 from runtime.autodiff.staged.gradient import pulled_back
+from runtime.autodiff.staged.kinds import NotStaged
 from runtime.autodiff.transforms import conjugate, vjp
 from runtime.errors import GradientError
+from runtime.ir.graph import Node
 from runtime.ir.opdef import OpDef
 from runtime.ops.adjoint import EACH
 from runtime.ops.rules import any_value
@@ -151,7 +154,8 @@ def checkpoint(function: Function) -> Function:
             inside = map_tree(lambda x: _own(wrap(unwrap(x))) if next(left) else x, given)
             value = function(*inside, **kwargs)
             seen[:], written[:] = _bare_leaves(inside), _written(args, _bare_leaves(given), inside)
-            return value, functools.partial(_run_again, function, given, kwargs)
+            first = [bare(unwrap(x)) if type(x) in BOXES else _own(x) for x in tree.flatten_data(value)[0]]
+            return value, functools.partial(_run_again, function, given, kwargs, first)
 
         remembering.__name__ = getattr(function, "__name__", "function")
         made = custom_gradient(remembering)(*args)
@@ -171,18 +175,28 @@ def _staged_checkpoint(
     """The call in a trace: its way back runs the function again."""
 
     def run() -> tuple[Any, Function]:
+        start, builder = len(trace.builder.nodes), trace.builder
         value = function(*args, **kwargs)
+        if trace.following and any(map(_may_differ, builder.nodes[start:])):
+            raise NotStaged(f"{_name(function)}, which is run again, may give something else then")
         return value, lambda ct: pulled_back(trace, function, args, kwargs, ct)
 
     return staged.marked(trace, _name(function), run, args)
+
+
+def _may_differ(node: Node) -> bool:
+    """Whether a node has a part in something that another run may find changed."""
+    return keeps(node) or any(map(_may_differ, (n for r in node.regions for n in r.nodes)))
 
 
 def _name(function: Function) -> str:
     return getattr(function, "__name__", "a function")
 
 
-def _run_again(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any], cts: Any) -> Any:
-    """The cotangents of the arguments by a second run."""
+def _run_again(
+    function: Function, args: tuple[Any, ...], kwargs: dict[str, Any], first: list[Any], cts: Any
+) -> Any:
+    """The cotangents of the arguments by a second run, which must give what the first one gave."""
     live = [
         k for k, x in enumerate(args) if any(is_inexact(unwrap(leaf)) for leaf in tree.flatten_data(x)[0])
     ]
@@ -193,9 +207,23 @@ def _run_again(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]
             full[k] = x
         return function(*full, **kwargs)
 
-    _, pull_back = vjp(of_live, *(args[k] for k in live))
+    value, pull_back = vjp(of_live, *(args[k] for k in live))
+    if not all(map(_about, first, tree.flatten_data(value)[0])):
+        raise GradientError(
+            f"{_name(function)} gave something else when it ran again for its derivative",
+            why="it is under ag.checkpoint, and draws random numbers, or keeps something from call to call",
+            fix="draw the numbers outside, and pass them as an argument",
+        )
     found = dict(zip(live, pull_back(cts), strict=True))
     return tuple(found.get(k) for k in range(len(args)))
+
+
+def _about(a: Any, b: Any) -> bool:
+    """Whether two results are the same, but for the order in which sums were taken."""
+    if not is_inexact(a):
+        return True
+    b = unwrap_bare(b)
+    return np.shape(a) == np.shape(b) and np.allclose(a, b, rtol=1e-3, atol=1e-6, equal_nan=True)
 
 
 def _apply_below(row: OpDef, args: tuple[Any, ...]) -> Any:
