@@ -236,6 +236,8 @@ def pure(f: Any) -> bool:
 
 
 _WARNS = object()
+# Whose first argument is a shape, or which cast the numbers of a list otherwise than those of an array.
+_NO_ARRAY = frozenset(("np.bincount", "np.empty", "np.eye", "np.full", "np.ones", "np.zeros"))
 
 
 def _computed(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -266,7 +268,7 @@ def call_numpy(trace: Trace, row: OpDef, target: Any, args: tuple[Any, ...], kwa
         if args and growing.known(trace, args[0]) is not None:
             claim = growing.joined_type(trace, row, args[0], args[1:], kwargs)
             args = (trace.receiver(args[0]), *args[1:])  # it is read, and nobody keeps it
-    elif args and isinstance(args[0], (list, Object)) and known_class(args[0]) is list:
+    elif args and row.name not in _NO_ARRAY and known_class(args[0]) is list:
         args = (_as_array(trace, args[0]), *args[1:])
     result = trace.record(row.name, args, kwargs, type=None if claim == OBJECT else claim)
     called(trace, target, (*args, *kwargs.values()))

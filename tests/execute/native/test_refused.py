@@ -47,3 +47,15 @@ def test_arguments_that_a_function_takes() -> None:
     assert not handlers.taken("np.linalg.solve", 1, ())
     assert handlers.taken("np.sum", 1, ("axis",))
     assert not handlers.taken("np.sum", 2, ("axis",))
+
+
+def test_lists_that_are_no_arrays() -> None:
+    def counted(a):  # type: ignore[no-untyped-def]
+        weighed = [a, 2.0, a + 1]
+        return np.bincount(weighed)
+
+    def made(a):  # type: ignore[no-untyped-def]
+        return np.zeros([a, 2.0])
+
+    for function in (counted, made):
+        both(function, [(1.5,), (0.0,), (-1.0,)], lowered=False)
