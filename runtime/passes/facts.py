@@ -55,6 +55,8 @@ _QUIET_UFUNCS = frozenset(
         "bitwise_xor invert equal not_equal less less_equal greater greater_equal"
     ).split()
 )
+SMALL_FLOATS = (np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.complex64))
+HALF = 65504  # the largest float16
 _COUNTING = ARITHMETIC | SIGNS
 _SHAPES = frozenset({"np.transpose", "np.swapaxes", "np.reshape", "np.ravel", "np.expand_dims", "np.squeeze"})
 ARRAY_FACTS = frozenset({"shape", "ndim", "size", "dtype", "itemsize", "nbytes", "T"})
@@ -115,6 +117,8 @@ def sees_contents_only(node: Node, k: int, table: Mapping[str, OpDef]) -> bool:
 
 def never_warns(node: Node) -> bool:
     """Whether the node's arithmetic can't give a floating point or overflow warning."""
+    if _may_be_large(node):
+        return False
     if node.op in _FLOAT_FREE or node.op in _QUIET_UFUNCS or node.op in COMPARISONS or node.op in BITS:
         return True
     if node.op in _SHAPES or node.op.startswith("py."):
@@ -129,6 +133,21 @@ def never_warns(node: Node) -> bool:
     )
     arrays = any(isinstance(t, ArrayType) and not t.scalar for t in types)
     return whole and arrays and node.op in ("add", "sub", "mul", "neg", "pos", "abs")
+
+
+def _may_be_large(node: Node) -> bool:
+    """Whether a Python number may be too large for the small floats that it is taken as beside: a comparison
+    warns of that, too."""
+    if node.op.startswith("py.") or node.op == "getitem":
+        return False
+    types = [static_or_weak(x.type) for x in node.inputs]
+    small = any(isinstance(t, ArrayType) and t.dtype in SMALL_FLOATS for t in types)
+    return small and any(
+        isinstance(t, WeakType)
+        and t.kind != "bool"
+        and not (isinstance(x, Const) and (abs(x.value) <= HALF or x.value in (math.inf, -math.inf)))
+        for t, x in zip(types, node.inputs, strict=True)
+    )
 
 
 def silent(node: Node, table: Mapping[str, OpDef]) -> bool:

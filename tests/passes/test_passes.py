@@ -217,6 +217,25 @@ def test_each_trip_warns(executor: str) -> None:
     assert len(caught) == 8
 
 
+def counts_equal(x: Any, y: float, n: int) -> int:
+    found = 0
+    for _ in range(n):
+        if x == y:
+            found += 1
+    return found
+
+
+@pytest.mark.parametrize("executor", ["numpy", "native"])
+def test_each_trip_warns_of_a_number_too_large_for_small_floats(executor: str) -> None:
+    with settings.override(executor=executor), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        converted = ag.function(counts_equal)
+        assert converted(np.float32(2.0), 2.0, 3) == 3
+        assert not caught
+        assert converted(np.float32(2.0), 1e300, 3) == 0
+    assert [str(w.message) for w in caught] == ["overflow encountered in cast"] * 3
+
+
 SHARED = np.arange(4.0)
 
 
