@@ -88,12 +88,18 @@ def lower(
         raise Unlowered("an iterator that is kept, or that more than one loop takes items of")
     forms: dict[Hashable, Form] = list_forms.expected(graph)
     guess = contents.known(graph)
+    tried: list[dict[Hashable, Form]] = []
     while True:
+        tried.append(dict(forms))
         try:
             lowering = _Lowering(graph, in_order, noting, forms, guess, emitter)
             kernel = lowering.kernel()
         except WrongGuess as wrong:  # more is known of a list than before, which is at most a few times so
             wrong.learned(forms)
+            if forms in tried:  # nothing more is: it would go on for ever
+                raise Unlowered(
+                    "a list of other things than numbers, arrays or tuples of one kind"
+                ) from wrong
             continue
         if lowering.state.contents == guess:
             return kernel

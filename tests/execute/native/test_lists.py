@@ -243,3 +243,17 @@ CASES: list[tuple[Callable[..., Any], bool]] = [
 @pytest.mark.parametrize(("function", "lowered"), CASES, ids=[f.__name__ for f, _ in CASES])
 def test_lists(function: Callable[..., Any], lowered: bool) -> None:
     both(function, [(X, n) for n in (0, 1, 2, 40, 300)], lowered=lowered)
+
+
+def texture(x, n):  # type: ignore[no-untyped-def]
+    found = []
+    for k in range(n):
+        found.append(x.shape)
+        found.append(x[k] * 0.5)
+        found.append(x + 1)
+    return found
+
+
+def test_lists_of_what_has_no_form_in_native_code_are_found_out() -> None:
+    """What is put in first is not what is expected: lowering was tried again with the same idea, for ever."""
+    both(texture, [(X[:4], 3), (X[:4], 2)], lowered=False)
