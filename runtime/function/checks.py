@@ -218,6 +218,8 @@ class _Writer:
             if field:
                 return self.behind(field, seen.known, key)
             if type(seen.known) is tuple and kind == "item" and type(key) is int:
+                if key >= len(seen.known):  # there are fewer by now, so that the guard doesn't hold
+                    raise _Inexpressible
                 return _Seen(known=seen.known[key])
         r = self.fresh()
         source = self.constant(seen.known) if seen.pinned else seen.register

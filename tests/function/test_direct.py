@@ -24,8 +24,11 @@ import pytest
 import autograph as ag
 from runtime.config import settings
 from runtime.execute.native import dispatcher
+from runtime.function.checks import checks_of
 from runtime.function.polymorphic import PolymorphicFunction, Quick
 from runtime.gate import GATE
+from runtime.trace.record import Guard, Path
+from runtime.types import StaticType
 
 pytestmark = pytest.mark.skipif(bool(dispatcher.problem()), reason=dispatcher.problem() or "there is one")
 X = np.arange(4.0)
@@ -262,6 +265,17 @@ def test_changed_code_closures_defaults_and_classes() -> None:
     assert same(method(other, X), X + 7)
     Other.__getattribute__ = lambda self, name: 5.0  # type: ignore[assignment, method-assign]
     assert same(method(other, X), 5.0 * X + 5.0)
+
+
+def test_a_guard_on_a_default_that_is_gone_is_left_to_python() -> None:
+    def helper(x: float, a: float = 1.0, b: float = 2.0) -> float:
+        return x + a + b
+
+    guard = Guard(Path((helper,)).default(1), StaticType(2.0), "a default")
+    signature = ag.function(helper).get_concrete_function(1.0).signature
+    assert checks_of(signature, (guard,)) is not None
+    helper.__defaults__ = (1.0,)
+    assert checks_of(signature, (guard,)) is None
 
 
 def test_gate() -> None:
