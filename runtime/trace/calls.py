@@ -461,8 +461,7 @@ def _call_partial(trace: Trace, f: Object, path: Path, args: tuple[Any, ...], kw
 def instantiate(trace: Trace, handle: Any, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`cls(*args, **kwargs)`: a user class's `__init__` is traced into, a C class is called at run time."""
     if is_namedtuple(cls):
-        outside.guard_namedtuple(trace, cls)
-        return cls(*args, **kwargs)
+        return records.named_tuple(trace, cls, args, kwargs)
     if issubclass(cls, weakref.ReferenceType) or cls is weakref.finalize or defines(cls, "__del__"):
         trace.doom("when objects die is for Python to say")
     if cls is types.SimpleNamespace and not args:

@@ -10,14 +10,16 @@ import collections
 import inspect
 import sys
 import types
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
+from runtime.trace import outside
 from runtime.trace.attributes import get_attr, guard_field, set_attr
 from runtime.trace.carried import plain_lookup
 from runtime.trace.core import Trace
+from runtime.trace.record import Path
 from runtime.trace.values import Object, known_class
-from runtime.types import is_namedtuple
+from runtime.types import StaticType, is_namedtuple
 
 
 def fields_of(cls: type) -> dict[str, Any] | None:
@@ -63,8 +65,8 @@ def initialise(
     fields, params = fields_of(owner or cls), getattr(owner, "__dataclass_params__", None)
     if fields is None or params is None:
         raise TypeError(f"{cls.__qualname__} is no dataclass")
-    given = inspect.signature(init).bind(made, *args, **kwargs)
-    given.apply_defaults()
+    given = inspect.signature(init).bind(made, *args, **kwargs).arguments
+    given.update(_defaults(trace, init, given))
     only_given = []  # to `__post_init__`
     for name, field in fields.items():
         if _kind(field) == "_FIELD_CLASSVAR":
@@ -73,11 +75,8 @@ def initialise(
             if name in getattr(cls, "__slots__", ()):
                 raise TypeError(f"{cls.__qualname__} has a slot that is not given")
             continue  # the class has the default
-        value = given.arguments.get(name)
-        if callable(field.default_factory) and (
-            not field.init or type(value).__name__ == "_HAS_DEFAULT_FACTORY_CLASS"
-        ):
-            value = trace.protocol.call(field.default_factory, (), {})
+        made_now = callable(field.default_factory) and name not in given
+        value = trace.protocol.call(field.default_factory, (), {}) if made_now else given.get(name)
         if _kind(field) == "_FIELD_INITVAR":
             only_given.append(value)
         elif params.frozen:
@@ -90,6 +89,32 @@ def initialise(
         trace.protocol.call(get_attr(trace, made, "__post_init__"), tuple(only_given), {})
     elif after is not None:
         raise TypeError(f"{cls.__qualname__}.__post_init__ is no function")
+
+
+def named_tuple(trace: Trace, cls: type, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """`cls(*args, **kwargs)` of a named tuple."""
+    outside.guard_namedtuple(trace, cls)
+    new: Any = cls.__new__
+    trace.guard(Path((cls,)) / ("attr", "__new__"), StaticType(new), f"{cls.__qualname__}.__new__")
+    by_position = new.__code__.co_varnames[: len(args) + 1]
+    return cls(*args, **kwargs, **_defaults(trace, new, {*by_position, *kwargs}))
+
+
+def _defaults(trace: Trace, function: types.FunctionType, given: Collection[str]) -> dict[str, Any]:
+    """The defaults of the parameters that are not given, but those that stand for a factory: others may hold
+    what they are, or put others in their place."""
+    path = Path((function,), (), f"{function.__qualname__}'s default ")
+    code, held = function.__code__, function.__defaults__ or ()
+    trace.guard(path / ("attr", "__code__"), StaticType(code), f"the code of {function.__qualname__}")
+    first = code.co_argcount - len(held)
+    places = {code.co_varnames[first + i]: (v, path.default(i)) for i, v in enumerate(held)}
+    for name, v in (function.__kwdefaults__ or {}).items():
+        places[name] = v, path / ("attr", "__kwdefaults__") / ("item", name)
+    return {
+        name: trace.lift(v, place)
+        for name, (v, place) in places.items()
+        if name not in given and type(v).__name__ != "_HAS_DEFAULT_FACTORY_CLASS"
+    }
 
 
 def set_own(trace: Trace, x: Object, name: str, value: Any) -> None:

@@ -264,3 +264,65 @@ def test_a_method_that_is_looked_up_at_run_time_may_have_any_name() -> None:
     assert f(9) == walked(9)
     told = str(ag.explain(f))
     assert "TensorBoolError" not in told and "__name__" not in told
+
+
+class Log:
+    def __init__(self) -> None:
+        self.seen: list[float] = []
+        self.scale = 1.0
+
+
+def _changing_defaults(convert: Callable[[Any], Any]) -> list[Any]:
+    """What functions give that make records, while the defaults of these are changed."""
+
+    class Named(NamedTuple):
+        x: float
+        log: Any = Log()
+        held: Any = np.arange(3.0)
+        names: Any = [0]
+        n: int = 2
+
+    @dataclass
+    class Held:
+        x: float
+        log: Any = Named._field_defaults["log"]
+        n: int = field(default=2, kw_only=True)
+
+    def named(x: float) -> Any:
+        one = Named(x)
+        one.held[0] += 1
+        one.names.append(x)
+        one.log.seen.append(x)
+        two = Named(x, n=4)
+        total = one.held.sum() + two.log.scale + one.n
+        return (
+            total,
+            one.held.copy().tolist(),
+            list(two.names),
+            one.log.seen[:],
+            two._replace(x=1.0).held.mean(),
+        )
+
+    def held(x: float) -> Any:
+        one = Held(x)
+        one.log.seen.append(x)
+        return one.x * one.log.scale + one.n, list(one.log.seen)
+
+    named, held = convert(named), convert(held)
+    found = [f(x) for x in (1.0, 2.0, np.float64(2.0)) for f in (named, held)]
+    Named._field_defaults["log"].scale = 5.0
+    found += [named(2.0), held(2.0)]
+    Named.__new__.__defaults__ = (Log(), np.ones(2), [], 7)
+    Held.__init__.__defaults__ = (Log(),)
+    Held.__init__.__kwdefaults__["n"] = 9
+    found += [named(2.0), held(2.0), named(2.0), held(2.0)]
+    make = Named.__new__
+    Named.__new__ = lambda cls, x, n=1: make(cls, x + 1, n=n)  # type: ignore[assignment,misc]
+    return [*found, named(2.0)]
+
+
+@pytest.mark.parametrize("executor", ["numpy", "auto", "native"])
+def test_defaults_of_fields_are_what_they_are_at_the_call(executor: str) -> None:
+    """Those of named tuples were worked with while the trace was made, and both kinds taken for constants."""
+    with settings.override(executor=executor):
+        assert _changing_defaults(ag.function) == _changing_defaults(lambda f: f)
