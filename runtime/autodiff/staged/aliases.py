@@ -51,7 +51,7 @@ SURE_VIEWS = frozenset(
 )
 _IN_ORDER = frozenset({"np.zeros", "np.ones", "np.empty", "np.full", "np.arange"})
 _RESHAPING = frozenset({"np.reshape", "nd.reshape", "np.ravel"})
-_SAME = frozenset({"py.bound", "py.check", "py.expect"})
+SAME = frozenset({"py.bound", "py.check", "py.expect"})  # give their first operand back
 
 
 def in_memory(t: Type) -> bool:
@@ -227,7 +227,7 @@ class Aliases:
             self._holder(node)
         elif node.op == "getitem":
             self._getitem(node)
-        elif node.op in WRITING or node.op in _SAME:
+        elif node.op in WRITING or node.op in SAME:
             if node.op in WRITING:
                 self._write(node.inputs[0])
             self._view(node, node.inputs[0])

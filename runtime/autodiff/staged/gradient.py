@@ -20,7 +20,7 @@ from runtime.autodiff.staged.kinds import NotStaged, cotangent_type, inexact, po
 from runtime.autodiff.staged.linear import Linear
 from runtime.autodiff.staged.lists import with_functions
 from runtime.autodiff.staged.numbered import by_numbers
-from runtime.autodiff.staged.rules import dtype_of, ones, zeros
+from runtime.autodiff.staged.rules import dtype_of, ones, turned, zeros
 from runtime.autodiff.staged.tidy import needed_nodes
 from runtime.ir.calls import expanded
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
@@ -268,15 +268,10 @@ def pulled_back(
     parts, _ = tree.flatten(opened(cts, data=True))
     if len(parts) != len(outputs):
         raise NotStaged("a cotangent of another structure than the value")
-    given = [None if ct is None or not inexact(trace.type_of(x)) else _turned(trace, ct)
+    given = [None if ct is None or not inexact(trace.type_of(x)) else turned(trace, ct)
              for ct, x in zip(parts, outputs, strict=True)]  # fmt: skip
     found: tuple[Any, ...] = call.trees(call.gradients(*quietly(trace, linear, call.seeds(given))), False)
     return found
-
-
-def _turned(trace: Trace, ct: Any) -> Any:
-    """A cotangent of the caller, conjugated."""
-    return np.conjugate(ct) if cotangent_type(trace.type_of(ct)).dtype.kind == "c" else ct
 
 
 def quietly(trace: Trace, linear: Linear, seeds: list[Any]) -> tuple[list[Any], list[Any]]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from runtime.autodiff.staged import branches, calls, custom, lists, loops, reads, writes
 from runtime.autodiff.staged.activity import ASKING, reached_nodes, varied_values
-from runtime.autodiff.staged.aliases import aliases_of, in_memory
+from runtime.autodiff.staged.aliases import SAME, aliases_of, in_memory
 from runtime.autodiff.staged.buffers import buffered_values
 from runtime.autodiff.staged.calls import WRITING
 from runtime.autodiff.staged.dims import Dims
@@ -43,7 +43,6 @@ from runtime.trace.core import Trace
 from runtime.trace.joins import in_words
 from runtime.types import ArrayType, TupleType
 
-_SAME = frozenset({"py.bound", "py.check", "py.expect"})  # give their first operand back
 _HOLDERS = frozenset({"py.tuple", "py.list", "py.slice"})
 _CONTAINERS = frozenset({"py.dict", "py.set"})
 
@@ -183,7 +182,7 @@ class Linear:
                 self.steps.append((node, lambda: self._unlisted(node)))
         elif node.op in ASKING:
             self.copy(node)
-        elif node.op in _SAME:
+        elif node.op in SAME:
             self.copy(node)
             self.steps.append((node, lambda: self.give(node.inputs[0], self.ct(out))))
         elif node.op == "getitem" and isinstance(node.inputs[0].type, TupleType):
@@ -377,7 +376,7 @@ class Linear:
         base = node.inputs[0]
         assert isinstance(base, Value)
         whole = self.slot(base).buffer
-        if node.op in WRITING or node.op in _SAME:
+        if node.op in WRITING or node.op in SAME:
             return whole
         if node.op == "py.getattr":
             return getattr(whole, self.value(node.inputs[1]))

@@ -21,7 +21,7 @@ from runtime.autodiff.staged.gradient import Call, silenced, tidily
 from runtime.autodiff.staged.kinds import NotStaged, cotangent_type, inexact, is_list, known_shape, positions
 from runtime.autodiff.staged.linear import Linear
 from runtime.autodiff.staged.pulls import own_copy
-from runtime.autodiff.staged.rules import cast_to, dtype_of, zeros
+from runtime.autodiff.staged.rules import cast_to, dtype_of, turned, zeros
 from runtime.autodiff.staged.tidy import tidied
 from runtime.functional import for_loop
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
@@ -139,11 +139,6 @@ def _way(builder: Any, results: list[Operand], found: Sequence[Any]) -> Way:
     keep = [(v, p) for v, p in zip(captured, whole.params[own:], strict=True) if p in used]
     graph = dataclasses.replace(whole, params=(*whole.params[:own], *[p for _, p in keep]))
     return Way(graph, [v for v, _ in keep], [x is not None for x in found])
-
-
-def turned(trace: Trace, ct: Any) -> Any:
-    """Conjugated, where it is complex: between cotangents and gradients."""
-    return np.conjugate(ct) if dtype_of(trace.type_of(ct)).kind == "c" else ct
 
 
 # -- pulling back ---------------------------------------------------------------------------------------

@@ -397,6 +397,11 @@ def ones(t: Type) -> Any:
     return want.dtype.type(1)
 
 
+def turned(trace: Trace, ct: Any) -> Any:
+    """Conjugated, where it is complex: between cotangents and gradients."""
+    return np.conjugate(ct) if dtype_of(trace.type_of(ct)).kind == "c" else ct
+
+
 # -- applying the rule of a node ------------------------------------------------------------------------
 
 
