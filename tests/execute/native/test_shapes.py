@@ -163,7 +163,7 @@ def test_sizes_one_by_one_are_not_for_the_function() -> None:
 
 
 def test_sizes_that_are_no_integers() -> None:
-    for n in (True, 1.0, np.True_):
+    for n in (True, 1.0):
 
         def reshaped(x, n=n):  # type: ignore[no-untyped-def]
             return (x * 2).reshape(n, -1) + 1
