@@ -39,14 +39,16 @@ class Store:
 
     value: the present value, bare or followed.  memory: an array of the user's that shows each write.
     shared: the bare array may be held by others, so a write makes a new one.  alone: no other argument
-    of the call shares the memory, so that a write can't be missed there.  kin: the stores of what is the same
-    memory in plain Python, but not here: a write to one makes the others stale."""
+    of the call shares the memory, so that a write can't be missed there.  copied: another one that does is a
+    copy.  kin: the stores of what is the same memory in plain Python, but not here: a write to one makes the
+    others stale."""
 
     value: Any
     memory: Any = None
     shared: bool = True
     version: int = 0
     alone: bool = True
+    copied: bool = False
     order: tuple[int, ...] | None = None
     kin: tuple[Store, ...] = ()
     stale: bool = False
@@ -132,7 +134,7 @@ class Box:
         if not isinstance(bare(value), np.ndarray):
             raise TypeError(f"'{type(self.bare).__name__}' object does not support item assignment")
         followed = type(value) is Active or type(given) is Active
-        if not store.alone and (followed or store.memory is None):
+        if store.copied or not store.alone and (followed or store.memory is None):
             raise GradientError(
                 "an array is written to that another argument of the differentiated function is, too",
                 why="differentiated arguments are copies, so the other one would not see the write",
@@ -176,9 +178,9 @@ class Box:
             target = step(target)
         target[key] = bare(given)
 
-    def share(self) -> None:
-        """Note that another argument of the call shares the memory."""
-        self._store.alone = False
+    def share(self, copied: bool) -> None:
+        """Note that another argument of the call shares the memory.  copied: one that is copied."""
+        self._store.alone, self._store.copied = False, copied
 
     def share_with(self, other: Box) -> None:
         """Note that the other's array is the same memory in plain Python, but not here."""

@@ -117,6 +117,7 @@ class Inputs:
     def start(self, follow: Callable[[Any], Any]) -> list[Any]:
         """Follow the leaves; the arguments for the call."""
         self.followed = [[follow(v) if is_inexact(v) else None for v in values] for values in self.leaves]
+        as_given = len(self.made)  # these see writes, the others are copies
         for k, values, actives, structure in zip(
             self.numbers, self.leaves, self.followed, self.structures, strict=True
         ):
@@ -124,9 +125,9 @@ class Inputs:
             self.made += [x for x in parts if type(x) in BOXES]
             self.args[k] = tree.unflatten(structure, parts)
         for k, array in enumerate(self.arrays):
-            others = (*self.arrays[:k], *self.arrays[k + 1 :])
-            if any(np.may_share_memory(array, other) for other in others):
-                self.made[k].share()
+            others = [j for j, x in enumerate(self.arrays) if j != k and np.may_share_memory(array, x)]
+            if others:
+                self.made[k].share(max(others) >= as_given)
         return self.args
 
     def flat(self) -> list[Active]:

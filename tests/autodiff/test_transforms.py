@@ -531,6 +531,11 @@ def test_one_array_as_two_arguments() -> None:
     with pytest.raises(ag.GradientError, match="another argument"):
         ag.grad(writes)(X, X)
     np.testing.assert_array_equal(ag.grad(writes)(X, X.copy()), [0.0, 2.0, 3.0])
+    x = X.copy()
+    with pytest.raises(ag.GradientError, match="another argument"):  # the other one, a copy, did not see it
+        ag.grad(writes, 1).eager(x, x[::-1])
+    value, slope = ag.value_and_grad(lambda y, a, b: writes(a, b) * y).eager(2.0, x, x)
+    assert value == 2 * slope == 2 * (x * x).sum() and x[0] == 5.0
 
 
 def test_out_that_cannot_take_the_result() -> None:
