@@ -49,7 +49,7 @@ def apart(e: Emitter, node: Node, args: Sequence[Val]) -> str | None:
         return None
     arrays = dict(enumerate(captures))
     targets = [arrays[k] for k in sorted(body.written)]
-    others = [x for k, x in arrays.items() if k not in body.written and isinstance(x, Arr)]
+    others = [a for k, x in arrays.items() if k not in body.written for a in _arrays(x)]
     read = [x for x in _arrays(source) if not (body.from_zero and any(_same(x, t) for t in targets))]
     meet = FALSE
     for k, target in enumerate(targets):
@@ -93,15 +93,15 @@ def _plain(x: Val) -> bool:
     return all(map(_plain, x.items)) if isinstance(x, Tup) else isinstance(x, (Num, Arr, Static, Rng))
 
 
-def _arrays(source: Val) -> list[Arr]:
-    """The arrays that a loop goes over."""
-    if isinstance(source, Zip):
-        return [a for part in source.parts for a in _arrays(part)]
-    if isinstance(source, Listed):
-        return [source.array]
-    if isinstance(source, Backwards):
-        return [source.of] if isinstance(source.of, Arr) else []
-    return [source] if isinstance(source, Arr) else []
+def _arrays(x: Val) -> list[Arr]:
+    """The arrays that a loop goes over, or that a value of it is or holds."""
+    if isinstance(x, (Tup, Zip)):
+        return [a for part in (x.items if isinstance(x, Tup) else x.parts) for a in _arrays(part)]
+    if isinstance(x, (Listed, Maybe)):
+        return _arrays(x.array if isinstance(x, Listed) else x.number)
+    if isinstance(x, Backwards):
+        return _arrays(x.of)
+    return [x] if isinstance(x, Arr) else []
 
 
 def _counts(source: Val) -> tuple[int, int] | None:

@@ -8,11 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import autograph as ag
-from runtime.config import settings
 from runtime.execute.native.executor import unavailable
 from tests.execute.native.harness import both
-from tests.sharing import sharing
 
 pytestmark = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
 
@@ -118,23 +115,3 @@ def backwards_later(x: Any) -> Any:
 
 def test_what_is_gone_through_backwards_is_still_needed() -> None:
     both(backwards_later, [(np.arange(5.0),), (np.arange(20000.0),)])
-
-
-def onto_itself(x: Any, y: Any) -> None:
-    for i, v in enumerate(reversed(x)):
-        t = v
-        for _ in range(400):
-            t = t * 0.5 + v
-        y[i] = t
-
-
-def test_threads_do_not_share_what_reads_backwards_what_it_writes() -> None:
-    other = np.arange(3000.0)
-    onto_itself(other, other)
-    with sharing(), settings.override(executor="native"):
-        converted = ag.function(onto_itself)
-        converted(np.arange(3000.0), np.arange(3000.0))
-        for _ in range(50):  # another thread may be late
-            one = np.arange(3000.0)
-            converted(one, one)
-            assert one.tobytes() == other.tobytes()
