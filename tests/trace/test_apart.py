@@ -10,6 +10,7 @@ import pytest
 
 import autograph as ag
 from runtime.config import settings
+from runtime.execute.native.executor import unavailable
 
 
 class Body:
@@ -182,6 +183,7 @@ def test_nobody_can_tell(k: int, executor: str) -> None:
                 assert seen(converted, make(), n) == seen(f, make(), n), n
 
 
+@pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
 def test_loops_over_them_are_native() -> None:
     with settings.override(executor="auto"):
         converted = ag.function(pulled)
