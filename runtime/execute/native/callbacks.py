@@ -29,7 +29,7 @@ from runtime.execute.native.kinds import (
 )
 from runtime.execute.native.ownership import slot
 from runtime.execute.native.sampled import Memory
-from runtime.execute.native.shares import Serial
+from runtime.execute.native.shares import Serial, wait
 from runtime.execute.native.state import State
 from runtime.execute.native.streams import owner
 from runtime.execute.native.values import LISTS, Arr, Drawing, Lazy, Num, Static, Tup, Val, one
@@ -181,7 +181,10 @@ def called(state: State, node: Node, args: list[Val]) -> Val:
     if memory is Memory.OTHER:
         raise Unlowered(f"{node.op} gives a view, or another order of axes")
     objects = [writer.of(args[k], node.inputs[k]) for k in places]
-    return _result(state, t, _made(state, run, objects, writer), memory is Memory.ALONE)
+    made = _result(state, t, _made(state, run, objects, writer), memory is Memory.ALONE)
+    if not of_numbers(node):
+        wait(state)
+    return made
 
 
 def _plain(state: State, x: Val) -> Val:
@@ -300,7 +303,9 @@ def drawn(state: State, node: Node, args: list[Val]) -> Val:
     objects += [writer.of(args[k], node.inputs[k]) for k in range(1, first)]
     state.stream(stream)
     state.calls_streams = True
-    return _result(state, t, _made(state, run, objects, writer))
+    made = _result(state, t, _made(state, run, objects, writer))
+    wait(state)
+    return made
 
 
 def _int(state: State, made: str, cls: str) -> Num:

@@ -86,6 +86,9 @@ def share(
         e.line(f"br i1 {raised}, label %interrupted, label %{following.label}, !prof !0")
         e.here.closed = True
         e.start(following)
+    if state.draws:
+        with e.seldom(TRUE if long else e.effect(f"icmp sgt i64 {work}, {pool_ir.RELEASE}")):
+            wait(state)
 
 
 def breathe(state: State) -> tuple[str, str]:
@@ -97,6 +100,19 @@ def breathe(state: State) -> tuple[str, str]:
     code = e.effect(f"call i32 {state.address('pause', pool.address('pause'))}(i64 %seat)")
     e.line(f"store i32 {code}, ptr %left")
     return code, "leave"
+
+
+def wait(state: State) -> None:
+    """Wait until nobody draws from the streams, after what may have let other threads run: they draw many
+    numbers at once without Python's lock."""
+    e = state.e
+    if not state.draws:
+        return
+    late = e.effect(f"icmp ne i32 {e.effect('call i32 @unlocked(ptr %held)')}, 0")
+    following = e.block("go")
+    e.line(f"br i1 {late}, label %interrupted, label %{following.label}, !prof !0")
+    e.here.closed = True
+    e.start(following)
 
 
 def threads_now(state: State, most: int) -> str:

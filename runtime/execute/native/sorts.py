@@ -22,7 +22,7 @@ from runtime.execute.native.elementwise import as_lazy, combined
 from runtime.execute.native.kinds import INT64, Unlowered
 from runtime.execute.native.reductions import constant
 from runtime.execute.native.shapes import flatten
-from runtime.execute.native.shares import Serial
+from runtime.execute.native.shares import Serial, wait
 from runtime.execute.native.state import State
 from runtime.execute.native.ufunc_loops import forget, put_away
 from runtime.execute.native.values import Arr, Listing, Lists, Num, Shared, Val, one
@@ -59,6 +59,7 @@ def _call(state: State, name: str, *arguments: str) -> None:
     failed = e.effect(f"call i32 {function}({', '.join(arguments)})")
     forget(e)
     e.bail_if(e.effect(f"icmp ne i32 {failed}, 0"))
+    wait(state)
     state.released = True
     e.version += 1
 

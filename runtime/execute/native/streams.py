@@ -1,11 +1,13 @@
 """Random streams that native code draws from: what state they are in, and how they get back to it.
 
 In: streams.  Out: a function that puts them back.  What always holds: native code that leaves a call to the
-plan puts its streams back first, so that the plan draws what plain Python would have drawn.
+plan puts its streams back first, so that the plan draws what plain Python would have drawn; it touches a
+stream only while nobody else draws from it, as NumPy's methods do by a lock.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import random
@@ -68,16 +70,25 @@ def kept(at: int, *streams: Any) -> tuple[Callable[[], object], ...]:
     """What puts the streams back into the state that they are in now, and what takes and leaves their locks.
 
     at: where their addresses are written to."""
-    ways = [_kept(stream) for stream in streams]
+    ways = []
     for k, stream in enumerate(streams):
         ctypes.c_void_p.from_address(at + 8 * k).value = pointer(stream)
+        with _alone(stream):
+            ways.append(_kept(stream))
 
     def put_back() -> None:
-        for way, state in ways:
-            way(state)
+        for stream, (way, state) in zip(streams, ways, strict=True):
+            with _alone(stream):
+                way(state)
 
     locks = [bits.lock for bits in map(_bits, streams) if bits is not None]
     return put_back, *(way for lock in locks for way in (lock.acquire, lock.release))
+
+
+def _alone(stream: Any) -> contextlib.AbstractContextManager[object]:
+    """While nobody else draws from a stream: who draws many numbers changes its state all the time."""
+    bits = _bits(stream)
+    return contextlib.nullcontext() if bits is None else bits.lock
 
 
 def _kept(stream: Any) -> tuple[Callable[[Any], object], Any]:

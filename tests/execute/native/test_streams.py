@@ -503,3 +503,51 @@ def short(rng, n):
 
 def test_short_loops_reached_often():
     check(short, BOTH, 200, native=False)
+
+
+def sorting(rng, x, n):
+    out = np.empty(n)
+    for i in range(n):
+        out[i] = rng.random() + np.sort(x)[i]
+    return out
+
+
+def calling(rng, x, n):
+    out = np.empty(n)
+    for i in range(n):
+        out[i] = rng.random() + np.partition(x, i)[i]
+    return out
+
+
+def sharing(rng, x, n):
+    out = np.empty(n)
+    for i in range(n):
+        out[i] = rng.random() + np.exp(np.sin(x) * i).sum()
+    return out
+
+
+@pytest.mark.parametrize(("f", "size"), [(sorting, 100_000), (calling, 100_000), (sharing, 500_000)])
+def test_nothing_is_drawn_while_another_thread_does(f, size):
+    x, rng = np.random.default_rng(0).random(size), make(np.random.Generator)
+    state, done, seen = rng.bit_generator, threading.Event(), []
+
+    def other():  # takes the lock while native code is at work that does not need Python's
+        while not done.is_set():
+            with state.lock:
+                before = state.state["state"]["state"]
+                done.wait(0.005)
+                seen.append(before == state.state["state"]["state"])
+            done.wait(0.001)
+
+    with ag.settings.override(executor="native"):
+        g = ag.function(f)
+        g(rng, x, N)
+        thread = threading.Thread(target=other)
+        thread.start()
+        try:
+            g(rng, x, N)
+        finally:
+            done.set()
+            thread.join()
+        assert g.get_concrete_function(rng, x, N).native.calls
+    assert all(seen), seen
