@@ -18,8 +18,23 @@ _OPPOSITE = {"lt": "ge", "ge": "lt", "le": "gt", "gt": "le", "eq": "ne", "ne": "
 
 
 def compared(e: Emitter, condition: str, op: str, a: Num, b: Num) -> None:
-    """Note that a condition is the comparison of two integers by value."""
+    """Note that a condition is the comparison of two integers by value.
+
+    The same comparison may be met again where more is known of them: what is said must hold everywhere.
+    """
+    before = e.says.get(condition)
+    if before is not None:
+        first = before[1:]
+        if before[0] != op or [x.text for x in first] != [a.text, b.text]:
+            e.says[condition] = ("", None, None)
+            return
+        a, b = (_either(x, y) for x, y in zip(first, (a, b), strict=True))
     e.says[condition] = (op, a, b)
+
+
+def _either(x: Num, y: Num) -> Num:
+    """A number of which no more is said than both say."""
+    return x if x.const is not None else dataclasses.replace(x, span=ranges.united(span_of(x), span_of(y)))
 
 
 def combined(e: Emitter, condition: str, choice: str, yes: str, no: str) -> None:

@@ -169,6 +169,20 @@ def masked(n, start, step):  # type: ignore[no-untyped-def]
     return last, total + total, (start & (2**62 - 1)) * 2 + 128
 
 
+def compared_again(x, y, more):  # type: ignore[no-untyped-def]
+    """The same comparison where less is known of a number, and where more is."""
+    less, found = x < y, 0
+    if 0 < x:
+        if x < 5:
+            if abs(x) < y:
+                found = 1
+    if less:
+        found += x + (2**63 - 5)
+    for i in range(more):
+        found -= i
+    return found
+
+
 def numbers(*more: int) -> list[tuple[int, ...]]:
     return [(x, *more) for x in EDGES]
 
@@ -195,6 +209,7 @@ def numbers(*more: int) -> list[tuple[int, ...]]:
         (first_divisor, [(n, 40) for n in (*range(-2, 30), 49, 121, MOST, LEAST, 1369)]),
         (slowly, [(n, s, t) for n in (0, 1, 9) for s in EDGES for t in (1, 3, -3, 64, 10**6)]),
         (masked, [(n, s, t) for n in (0, 3, 2**15) for s in EDGES for t in EDGES]),
+        (compared_again, [(x, y, 2) for x in EDGES for y in EDGES]),
         (squares, [(n, s) for n in (0, 1, 40) for s in EDGES] + [(3_000_00, 0)]),
     ],
     ids=lambda x: getattr(x, "__name__", ""),
