@@ -66,6 +66,7 @@ def symbols() -> dict[str, int]:
         found[f"autograph_type_{cls.__name__}"] = id(cls)
     for value in (True, False):
         found[f"autograph_{value}"] = id(value)
+    found["autograph_Exception"] = id(Exception)
     for num, dtype in SUPPORTED.items():
         found[f"autograph_descr_{num}"] = id(dtype)
         found[f"autograph_scalar_{num}"] = id(dtype.type)

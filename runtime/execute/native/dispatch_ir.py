@@ -4,7 +4,8 @@ In: the offsets of `abi`.  Out: `text()`, a module that works on tables in memor
 lays them out): ways to write a call, traces, and for each trace a list of checks.  What always holds: a
 trace is run only when all its checks hold; where none does, or the gate is shut, the call goes to the
 class's Python `__call__` with the arguments as they were given; whatever a check read that it had to own is
-given back before the trace runs; the tables stay in memory while a call is in them.
+given back before the trace runs; the tables stay in memory while a call is in them; what is raised on the
+way and is no `Exception` (Ctrl-C) ends the call.
 
 A chain is a tuple: (tables, Python's way, what errors go through, objects the tables point to...).
 
@@ -145,8 +146,17 @@ go:
   %bad = icmp eq ptr %r, null
   br i1 %bad, label %forget, label %drop
 forget:
+  %usual = call i32 @PyErr_ExceptionMatches(ptr @autograph_Exception)
+  %isusual = icmp ne i32 %usual, 0
+  br i1 %isusual, label %clear, label %stopped
+clear:
   call void @PyErr_Clear()
   br label %end
+stopped:
+  %old = load ptr, ptr %type
+  call void @Py_DecRef(ptr %old)
+  call void @Py_DecRef(ptr %v)
+  ret void
 drop:
   call void @Py_DecRef(ptr %r)
   br label %end
@@ -400,8 +410,14 @@ drop:
   call void @Py_DecRef(ptr %told)
   br label %go
 forget:
+  %usual = call i32 @PyErr_ExceptionMatches(ptr @autograph_Exception)
+  %isusual = icmp ne i32 %usual, 0
+  br i1 %isusual, label %clear, label %stopped
+clear:
   call void @PyErr_Clear()
   br label %go
+stopped:
+  ret ptr null
 go:
   %r = musttail call ptr @dispatch(ptr %self, ptr %args, i64 %flagged, ptr %names)
   ret ptr %r

@@ -203,7 +203,7 @@ class _Entry:
         e.start(going)
         fine, failed, done = e.block("fine"), e.block("failed"), e.block("done")
         if kernel.watch:
-            self.check_flags(status, control, fine, failed)
+            self.check_flags(status, control, fine, failed, stopped)
         else:
             e.branch(e.effect(f"icmp eq i32 {status}, 0"), fine, failed)
         e.start(fine)
@@ -409,7 +409,9 @@ class _Entry:
         for text in (BARRIER, f"call void @llvm.x86.sse.{instruction}(ptr {cell})", BARRIER):
             self.e.line(text)
 
-    def check_flags(self, status: str, control: list[str], fine: Block, failed: Block) -> None:
+    def check_flags(
+        self, status: str, control: list[str], fine: Block, failed: Block, stopped: Block
+    ) -> None:
         """Whether what was flagged is something that NumPy would not report."""
         e = self.e
         before, after, earlier = control
@@ -436,6 +438,14 @@ class _Entry:
             f"call ptr @PyObject_Vectorcall(ptr @autograph_on_flags, ptr {cell}, i64 1, ptr null)"
         )
         e.line(f"call void @Py_DecRef(ptr {number})")
+        lost, told = e.block("lost"), e.block("told")
+        e.branch(e.effect(f"icmp eq ptr {answer}, null"), lost, told)
+        e.start(lost)  # only what is no error, Ctrl-C say, ends the call
+        matches = f"call i32 @PyErr_ExceptionMatches(ptr {self.symbol('autograph_Exception')})"
+        e.declare("declare i32 @PyErr_ExceptionMatches(ptr)")
+        e.branch(e.effect(f"icmp eq i32 {e.effect(matches)}, 0"), stopped, failed)
+        e.start(told)
+        e.line(f"call void @Py_DecRef(ptr {answer})")
         e.branch(e.effect(f"icmp eq ptr {answer}, @autograph_True"), quiet, failed)
         e.start(quiet)
         e.jump(fine)

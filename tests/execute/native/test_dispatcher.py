@@ -6,9 +6,13 @@ import pathlib
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
+import autograph as ag
+from runtime.config import settings
 from runtime.execute.native import dispatcher
+from runtime.function import direct
 
 pytestmark = pytest.mark.skipif(bool(dispatcher.problem()), reason=dispatcher.problem() or "there is one")
 PROGRAM = """
@@ -82,3 +86,26 @@ def run(folder: pathlib.Path) -> str:
 
 def test_many_calls_bring_the_usual_form(tmp_path: pathlib.Path) -> None:
     assert run(tmp_path) == "right False"
+
+
+def failing(x, k):
+    return x[k] + 1.0
+
+
+@pytest.mark.parametrize(
+    ("raised", "seen"), [(KeyboardInterrupt, KeyboardInterrupt), (MemoryError, IndexError)]
+)
+def test_what_is_raised_while_an_error_is_on_its_way_out(raised, seen, monkeypatch):
+    dispatcher.load()
+    f, x = ag.function(failing), np.ones(3)
+    for _ in range(3):
+        f(x, 1)
+    with pytest.raises(IndexError):
+        f(x, 7)
+
+    def cleaned(error):
+        raise raised
+
+    monkeypatch.setattr(direct, "cleaned", cleaned)
+    with settings.override(executor="native"), pytest.raises(seen):
+        f(x, 7)

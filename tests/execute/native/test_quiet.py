@@ -257,3 +257,33 @@ def test_the_lesser_and_the_greater_of_two_floats(
         f = ag.function(function)
         f(x, y)
     assert f.traces[-1].concrete.native.bails == 0
+
+
+def over(x: Any) -> Any:
+    y = 1.0 / x
+    x[0] = 5.0
+    return y
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, RecursionError])
+def test_what_is_raised_while_it_is_asked_who_listens(
+    raised: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = np.zeros(4)
+
+    def asked() -> Any:
+        monkeypatch.undo()  # what does the call then asks again
+        raise raised
+
+    with settings.override(executor="native", compile="now"), np.errstate(all="ignore"):
+        f = ag.function(over)
+        f(x)
+        x[:] = 0
+        monkeypatch.setattr(np, "geterr", asked)
+        if issubclass(raised, Exception):
+            assert f(x).tolist() == [np.inf] * 4
+        else:
+            with pytest.raises(raised):
+                f(x)
+    assert x.tolist() == [5.0, 0.0, 0.0, 0.0]
+    assert f.traces[-1].concrete.native.bails == issubclass(raised, Exception)
