@@ -130,7 +130,7 @@ def python(function: Callable[[], Any], why: str = "") -> Any:
 
 
 def attribute(x: Any, name: str) -> Any:
-    """`x.name` for a special name like `__class__`, which a handle itself has."""
+    """`x.name` for a name like `__class__`, which a handle itself has, or for a dict of a constant."""
     trace = active()
     return getattr(x, name) if trace is None else trace.protocol.call(getattr, (x, name), {})
 

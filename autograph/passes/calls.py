@@ -94,9 +94,10 @@ class _Calls(Rewriter):
     def visit_Attribute(self, node: Any) -> Any:
         self.generic(node)
         special = node.attr.startswith("__") and node.attr.endswith("__")
-        if not special or not isinstance(node.ctx, gast.Load):
+        if not (special or node.attr == "_field_defaults") or not isinstance(node.ctx, gast.Load):
             return node
-        # a handle has special attributes of its own, found in place of those of what it stands for
+        # a handle has special attributes of its own, found in place of those of what it stands for; and what
+        # the class of a named tuple holds may be no constant, as the class is
         return locate(self.work.ag("attribute", node.value, gast.Constant(value=node.attr, kind=None)), node)
 
     def as_written(self, node: Any) -> bool:

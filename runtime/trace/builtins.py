@@ -37,6 +37,7 @@ from runtime.types import (
     TupleType,
     Type,
     WeakType,
+    is_namedtuple,
     join,
     library,
     numeric,
@@ -421,9 +422,16 @@ def _hasattr(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
     return answer
 
 
+_DICTS = ("_field_defaults", "__annotations__")  # of classes of named tuples, which are constants
+
+
 def _getattr(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if len(args) == 2 and isinstance(args[0], _Super) and isinstance(args[1], str):
         return args[0].__getattr__(args[1])  # also for names like `__init__`, which it has itself
+    if len(args) > 1 and isinstance(args[1], str) and args[1] in _DICTS:
+        owner = args[0] if isinstance(args[0], type) else type(args[0])
+        if is_namedtuple(owner):
+            return get_attr(trace, trace.constant(owner), args[1])
     if not isinstance(args[0], Traced) or len(args) < 2 or not isinstance(args[1], str):
         return NotImplemented
     x, name = args[:2]

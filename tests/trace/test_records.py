@@ -326,3 +326,27 @@ def test_defaults_of_fields_are_what_they_are_at_the_call(executor: str) -> None
     """Those of named tuples were worked with while the trace was made, and both kinds taken for constants."""
     with settings.override(executor=executor):
         assert _changing_defaults(ag.function) == _changing_defaults(lambda f: f)
+
+
+def _asked_for_defaults(convert: Callable[[Any], Any]) -> list[Any]:
+    class Named(NamedTuple):
+        x: float
+        names: Any = [0]
+
+    def noted(x: float) -> Any:
+        Named._field_defaults["names"].append(x)
+        one = Named(x)
+        getattr(one, "_field_defaults")["names"].append(1)
+        same = Named._field_defaults["names"] is one.names, one._field_defaults is Named._field_defaults
+        return len(one.names), same, Named._field_defaults
+
+    noted = convert(noted)
+    found = [noted(x) for x in (1.0, 2.0, 3.0)]
+    return [*found, *[held is Named._field_defaults for _, _, held in found]]
+
+
+@pytest.mark.parametrize("executor", ["numpy", "native"])
+def test_the_dict_of_defaults_is_no_constant(executor: str) -> None:
+    """It was taken for one, and written to while the trace was made."""
+    with settings.override(executor=executor):
+        assert _asked_for_defaults(ag.function) == _asked_for_defaults(lambda f: f)
