@@ -181,11 +181,12 @@ def method_of_array(
 
 
 def backwards(state: State, x: Rng) -> Rng:
-    """`reversed` of a range."""
+    """`reversed` of a range; leaves to the plan where no number comes before the first one."""
     e, step = state.e, x.step_const
     assert step is not None
     span = e.op(f"mul i64 {iterables.range_count(e, x)}, {step}")
-    before = e.op(f"sub i64 {x.start}, {step}")
+    first = one(PYTHON_INT, x.start, int(x.start) if x.start.lstrip("-").isdigit() else None)
+    before = binary(e, "sub", first, one(PYTHON_INT, str(step), step)).text
     return Rng(e.op(f"add i64 {before}, {span}"), before, str(-step), -step, x.span)
 
 

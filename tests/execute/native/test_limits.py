@@ -234,6 +234,20 @@ def test_indices(program: Any, dtype: str) -> None:
     both(program, calls)
 
 
+def backwards(first, last):  # type: ignore[no-untyped-def]
+    total = 0
+    for i in reversed(range(first, last)):
+        total = total * 2 % 1009 + i % 1000
+    for i in reversed(range(last, first, -3)):
+        total = total * 2 % 1009 + i % 1000
+    return total
+
+
+def test_ranges_backwards() -> None:
+    near = [(LEAST, LEAST + 3), (LEAST + 1, LEAST + 3), (MOST - 4, MOST), (MOST - 4, MOST - 3)]
+    both(backwards, [(1, 9), (2, 20), (9, 1), (MOST, LEAST), *near])
+
+
 def test_ranges() -> None:
     a = np.arange(6.0)
     ends = (0, 1, 5, 6, 7, -1, -5, -6, -7)
