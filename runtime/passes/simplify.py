@@ -43,7 +43,12 @@ def _displayed(node: Node, made: Mapping[Value, Node]) -> Node:
     if node.op not in ("np.stack", "np.hstack") or len(node.inputs) != 1 or node.keywords:
         return node
     items = _items(node.inputs[0], made)
-    return dataclasses.replace(node, op="np.array") if items and all(map(_is_number, items)) else node
+    if not items or not all(map(_is_number, items)):
+        return node
+    scalars = any(isinstance(x.type, ArrayType) for x in items)
+    if scalars and any(x.type == WeakType("int") for x in items):
+        return node  # where the int is too large for any dtype, a stack makes Python's numbers of the scalars
+    return dataclasses.replace(node, op="np.array")
 
 
 def _is_number(x: Operand) -> bool:

@@ -49,9 +49,15 @@ CASES: tuple[tuple[str, str, str, str], ...] = (
     ("simplify_all", "n: int", "a: float = truediv(n, 1)\nreturn a", LEFT),
     (
         "simplify_all",
+        "n: float, m: float32",
+        "a: (float, float32) = py.tuple(n, m)\nb: float64[2] = np.stack(a)\nreturn b",
+        "a: (float, float32) = py.tuple(n, m)\nb: float64[2] = np.array(a)\nreturn b",
+    ),
+    (
+        "simplify_all",  # the int may be too large for any dtype: then one is [n, float(m)], the other [n, m]
         "n: int, m: float32",
         "a: (int, float32) = py.tuple(n, m)\nb: float64[2] = np.stack(a)\nreturn b",
-        "a: (int, float32) = py.tuple(n, m)\nb: float64[2] = np.array(a)\nreturn b",
+        LEFT,
     ),
     (
         "simplify_all",  # a row and a number are refused
