@@ -45,7 +45,7 @@ def cond(low: Lowering, node: Node, args: list[Val]) -> list[Val] | None:
     if choice in (TRUE, FALSE):
         return low.region(node.regions[choice == FALSE], args[1:])
     both = [narrowing.narrowed(e, choice, holds, args[1:]) for holds in (True, False)]
-    picked = _picked(low, node, choice, both)
+    picked = _picked(low, node, choice, both, args[1:])
     if picked is not None:
         return picked
     blocks = [e.block("yes"), e.block("no")]
@@ -89,24 +89,28 @@ def cond(low: Lowering, node: Node, args: list[Val]) -> list[Val] | None:
     return met
 
 
-def _picked(low: Lowering, node: Node, choice: str, args: list[list[Val]]) -> list[Val] | None:
-    """Both arms carried out and the results picked, where that is cheap and has no effect; else None."""
+def _picked(
+    low: Lowering, node: Node, choice: str, both: list[list[Val]], args: list[Val]
+) -> list[Val] | None:  # fmt: skip
+    """Both arms carried out and the results picked, where that is cheap and has no effect; else None.
+
+    both: what the arms are given, as it is known where they are taken.  An arm that reads memory does so
+    elsewhere, too, so its indices must be in range whatever is known in it.
+    """
     e = low.e
     if any(r.diverges or len(r.nodes) > MAX_PICKED for r in node.regions) or any(
         n.op in ("while", "for", "setitem", "raise") for r in node.regions for n in walk_nodes(r)
     ):
         return None
     mark = e.mark()
-    arms = []
-    conditions = choice, e.negated(choice)
-    for region, condition, given in zip(node.regions, conditions, args, strict=True):
-        with e.under(condition):
-            arms.append(low.region(region, given))
-    found: list[Val] | None = []
-    first, second = arms
+    first, second = _arms(low, node, choice, both)
+    if both != [args, args] and any("load " in line for line in mark.here.lines[mark.lines :]):
+        e.rollback(mark)
+        first, second = _arms(low, node, choice, [args, args])
     if first is None or second is None:  # an arm that ends has no value to pick
         e.rollback(mark)
         return None
+    found: list[Val] | None = []
     for x, y in zip(first, second, strict=True):
         if not isinstance(x, Num) or not isinstance(y, Num) or narrowing.decided(x, y):
             found = None
@@ -121,6 +125,15 @@ def _picked(low: Lowering, node: Node, choice: str, args: list[list[Val]]) -> li
         return None
     e.picks.add(choice)
     return found
+
+
+def _arms(low: Lowering, node: Node, choice: str, both: list[list[Val]]) -> list[list[Val] | None]:
+    """What both arms give, one carried out after the other."""
+    e, arms = low.e, []
+    for region, condition, given in zip(node.regions, (choice, e.negated(choice)), both, strict=True):
+        with e.under(condition):
+            arms.append(low.region(region, given))
+    return arms
 
 
 def _dear(line: str) -> bool:

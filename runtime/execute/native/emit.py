@@ -560,7 +560,7 @@ class Emitter:
     def rollback(self, mark: Mark) -> None:
         """Forget what was written since `mark`."""
         del self.blocks[mark.blocks :]
-        self.here, self.memo, self.bails = mark.here, mark.memo, mark.bails
+        self.here, self.memo, self.bails = mark.here, dict(mark.memo), mark.bails
         del self.here.lines[mark.lines :]
         del self.parts[mark.parts :]
         self.here.closed = mark.closed

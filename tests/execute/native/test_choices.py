@@ -41,3 +41,27 @@ def test_a_binary_search() -> None:
     with settings.override(executor="native", compile="now"):
         text = ag.function(lower_bounds).get_concrete_function(*data(100, 70)).native_ir
     assert any("select" in x and "!unpredictable" in x for x in text.splitlines())
+
+
+def guarded(a: Any, i: int, n: int) -> Any:
+    s = 0.0
+    for k in range(n):
+        j = i + k
+        if 0 <= j:
+            if j < 8:
+                s = a[j]
+    return s
+
+
+def guarded_at_once(a: Any, i: int, n: int) -> Any:
+    s = 0.0
+    for k in range(n):
+        s = s * 0.5 + (a[i + k] if i >= -k and i + k < 8 else 1.0)
+    return s
+
+
+@pytest.mark.parametrize("function", [guarded, guarded_at_once], ids=lambda f: f.__name__)
+def test_what_a_condition_keeps_in_range_is_not_read_without_it(function: Any) -> None:
+    """Such a read was a crash: far from the array there is no memory."""
+    a = np.arange(8.0)
+    both(function, [(a, 1, 3), *((a, i, 3) for i in (6, -2, 10**12, -(10**12), 2**62, -(2**62)))])
