@@ -7,6 +7,7 @@ Tracing leaves them behind where it answers all reads itself.
 
 from __future__ import annotations
 
+import enum
 import inspect
 import types
 from collections.abc import Mapping, Sequence
@@ -94,7 +95,7 @@ def _held(display: Node, read: Node) -> Operand | None:
 def makes(node: Node) -> bool:
     """Whether the node makes a new container or iterator of its operands, and runs no code of theirs."""
     if node.op in _DISPLAYS:
-        return node.op == "py.list" or all(isinstance(key, Const) for key in node.inputs[::2])
+        return node.op == "py.list" or all(map(_is_key, node.inputs[::2]))
     if node.op == "getitem":
         key = node.inputs[1]
         return _is_list(node.inputs[0]) and isinstance(key, Const) and _cut(key.value)
@@ -111,6 +112,24 @@ def makes_instance(node: Node) -> bool:
     """Whether the node makes an instance of a dataclass of its fields."""
     target = node.inputs[0] if node.op == "py.call" else None
     return isinstance(target, Const) and target.value is instance
+
+
+def _is_key(x: Operand) -> bool:
+    """Whether it is a constant that a dict takes for a key without running code of the user's."""
+    return isinstance(x, Const) and _hashes(x.value)
+
+
+def _hashes(value: Any) -> bool:
+    if isinstance(value, (tuple, frozenset)):
+        return all(map(_hashes, value))
+    own: Any = type(value).__hash__
+    if not isinstance(own, types.WrapperDescriptorType):  # there is none, or it is written in Python
+        return isinstance(value, enum.Enum) and own is enum.Enum.__hash__
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def _cut(key: Any) -> bool:
@@ -190,7 +209,7 @@ def _fills(node: Node, k: int, homes: Mapping[Value, Graph]) -> bool:
         return True
     if node.op == "setitem":
         filled = isinstance(first.type, ObjectType) and first.type.cls is dict
-        return first in homes and filled and isinstance(node.inputs[1], Const) and k != 1
+        return first in homes and filled and _is_key(node.inputs[1]) and k != 1
     if node.op == "py.delitem":
         return first in homes and bool(node.attr("held"))
     if node.op in ATTRIBUTE_WRITES:

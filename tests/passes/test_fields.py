@@ -385,6 +385,39 @@ def test_random_programs(block: int, executor: str, tmp_path: pathlib.Path) -> N
             check_program(seed, tmp_path)
 
 
+PART = slice(1, 2)
+KEYS = {"a part": PART, "in a tuple": (1, PART), "a name": "a", "a pair": (1, "b"), "a class": Point}
+
+
+@pytest.mark.parametrize("executor", EXECUTORS)
+@pytest.mark.parametrize("key", KEYS.values(), ids=list(KEYS))
+def test_what_is_no_key_is_refused_in_dicts_that_nobody_reads(key: Any, executor: str) -> None:
+    """Such dicts went, and with them the TypeError (before Python 3.12, which takes slices for keys)."""
+
+    def stored(x: float) -> float:
+        held: dict[Any, float] = {}
+        held[key] = x
+        return x + 1
+
+    def shown(x: float) -> float:
+        {key: x}
+        return x + 1
+
+    for f in (stored, shown):
+        with settings.override(executor=executor):
+            converted = ag.function(f)
+            for x in (1.0, 2.0, 3.0):
+                assert outcome(converted, x) == outcome(f, x)
+
+
+def outcome(f: Callable[..., Any], x: float) -> Any:
+    """What a call gives, or what it raises."""
+    try:
+        return f(x)
+    except TypeError as error:
+        return str(error)
+
+
 def check_program(seed: int, folder: pathlib.Path, given: bool = False) -> None:
     """One random program, plain and converted."""
     text = Writer(seed).text(given)
