@@ -221,7 +221,7 @@ class Protocol:
         if cls is list or (cls is dict and who in self.trace.heap.complete):
             size = items.length(self.trace, x) if cls is dict else sizes.known_size(self.trace, x)
             return bool(size) if isinstance(size, int) else None
-        if isinstance(x._facts.example, (type, types.FunctionType, types.ModuleType)):
+        if cls in (type, types.FunctionType, types.ModuleType):
             return True
         plain = cls.__flags__ & (1 << 9) and not defines(cls, "__bool__") and not defines(cls, "__len__")
         attributes.guard_special(self.trace, cls, "__bool__", "__len__")

@@ -350,3 +350,27 @@ def test_the_dict_of_defaults_is_no_constant(executor: str) -> None:
     """It was taken for one, and written to while the trace was made."""
     with settings.override(executor=executor):
         assert _asked_for_defaults(ag.function) == _asked_for_defaults(lambda f: f)
+
+
+class Registry(type):
+    known: ClassVar[list[str]] = []
+
+    def __len__(cls) -> int:
+        return len(cls.known)
+
+
+def test_the_truth_of_a_class_is_what_its_class_says() -> None:
+    """It was taken to be true, whatever the metaclass has for it."""
+
+    class Kinds(metaclass=Registry):
+        pass
+
+    def chosen(x: float) -> Any:
+        return Kinds or x, not Kinds, 1 if Kinds else 2, 3 if float else 4, np and x, chosen and x
+
+    converted = ag.function(chosen)
+    for known in ([], ["a"], []):
+        Registry.known[:] = known
+        for x in (1.0, 2.0):
+            with settings.override(executor="numpy"):
+                assert converted(x) == chosen(x)
