@@ -28,7 +28,8 @@ BYTES_AT = bytes.__basicsize__ - 1  # where the bytes of a `bytes` object are
 IN_ORDER, ALIGNED, WRITEABLE, WARNS_ON_WRITE = 0x1, 0x100, 0x400, 0x80000000
 ARRAY_API = {"Zeros": 183, "Empty": 184, "NewCopy": 85, "CopyInto": 50, "Scalar": 60, "New": 93}
 PYTHON_API = (
-    "Py_IncRef", "Py_DecRef", "PyErr_Clear", "PyErr_CheckSignals", "PyErr_ExceptionMatches",
+    "Py_IncRef", "Py_DecRef", "PyErr_Clear", "PyErr_CheckSignals", "PyErr_ExceptionMatches", "PyErr_Fetch",
+    "PyErr_Restore",
     "PyEval_SaveThread", "PyEval_RestoreThread", "PyFloat_FromDouble", "PyComplex_FromDoubles",
     "PyLong_FromLongLong", "PyLong_FromUnsignedLongLong", "PyLong_AsLongLongAndOverflow",
     "PyTuple_New", "PyTuple_SetItem", "PyList_New", "PyList_SetItem", "PyList_Append", "PyList_SetSlice",

@@ -27,7 +27,7 @@ _CAST = pattern(rf"(?:{_CASTS})\b.* to (.*)")
 _FLAGS = {"nsw", "nuw", "exact", "nneg", "disjoint", "samesign", "atomic", "volatile"}
 _POINTERS = {"getelementptr", "alloca", "inttoptr"}
 _HIDDEN = {"%out", "%owned"}  # what Python's objects are kept in
-_PYTHON = pattern(r"@(Py|autograph_Py|breathe)")  # what needs Python's lock
+_PYTHON = pattern(r"@(Py|autograph_Py|breathe|unlocked|from_outside)")  # what needs Python's lock
 Body = Callable[[str, str], None]
 
 

@@ -198,6 +198,41 @@ def test_control_c_ends_a_loop_of_calls() -> None:
         signal.signal(signal.SIGINT, before)
 
 
+def calling(x: Any, rng: Any, n: int) -> Any:
+    for k in range(n):
+        x[0] += np.partition(x, k % 7)[1] * 0.0 + 1.0
+    return x
+
+
+def drawing(x: Any, rng: Any, n: int) -> Any:
+    for _ in range(n):
+        x[0] += rng.choice(x) * 0.0 + 1.0
+    return x
+
+
+@pytest.mark.parametrize("function", [calling, drawing])
+def test_what_a_signal_handler_raises_is_no_error_of_what_is_called(function: Callable[..., Any]) -> None:
+    def stop(*_: object) -> None:
+        raise TimeoutError("stopped")
+
+    x, rng = np.arange(8.0), np.random.default_rng(0)
+    with settings.override(executor="native", compile="now"):
+        f = ag.function(function)
+        for n in (5, 6, 7):
+            f(x, rng, n)
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    try:
+        with pytest.raises(TimeoutError, match="stopped"):
+            f(x, rng, 200_000)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert 18.0 < x[0] < 200_000.0
+    native = f.traces[-1].concrete.native
+    assert native.calls and not native.bails
+
+
 def of_one(functions: Any, xs: Any) -> Any:
     found = []
     for x in xs:
