@@ -2,21 +2,25 @@
 
 In: a graph.  Out: one for machine code, where the handler stands in the place of the `raise` that it catches.
 What always holds: machine code raises nothing itself.  What else may raise in a `try` makes it give the call
-back to the plan, which has the `try` as it was.
+back to the plan, which has the `try` as it was.  What signal handlers raise can't be given back: a `try` in
+whose body signals are handled, in the pauses of a loop say, is left to the plan.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from runtime.execute.native.callbacks import HEAVY, MOVES
+from runtime.execute.native.streams import is_stream, owner
 from runtime.ir.builder import Builder
+from runtime.ir.calls import all_nodes
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.parts import Try
 from runtime.ir.walk import map_regions, walk_nodes
 from runtime.trace.regions import close_regions
-from runtime.types import join, static_or_weak
+from runtime.types import ObjectType, join, static_or_weak
 
 Env = dict[Value, Operand]
 Results = list[Operand] | None  # None: the end is not reached
@@ -87,7 +91,7 @@ class _Caught:
         self.parts = Try(node)
         self.outer = dict(env)
         classes = [x.value if isinstance(x, Const) else _Other for x in self.parts.classes]
-        if self.parts.final is not None or _Other in classes:
+        if self.parts.final is not None or _Other in classes or _may_wait(self.parts.body):
             raise _Other
         self.classes = classes
 
@@ -182,6 +186,26 @@ class _Caught:
                 used = {x for n in walk_nodes(handler) for x in n.inputs} | set(handler.results)
                 return None if handler.params[0] in used else handler
         return None
+
+
+def _may_wait(body: Graph) -> bool:
+    """Whether signals may be handled within a body, so that it may raise anything: loops pause, functions of
+    NumPy's and methods of streams are called."""
+    made = {out: node for node in all_nodes(body) for out in node.outputs}
+    return any(
+        node.op in ("while", "for") or node.op in MOVES or node.op in HEAVY or _draws(node, made)
+        for node in all_nodes(body)
+    )
+
+
+def _draws(node: Node, made: Mapping[Value, Node]) -> bool:
+    """Whether a node may call a method of a random stream.  made: what makes values."""
+    target = node.inputs[0] if node.op == "py.call" else Const(None)
+    if isinstance(target, Const):
+        return owner(target.value) is not None
+    read = made.get(target)
+    t = read.inputs[0].type if read is not None and read.op == "py.getattr" else ObjectType()
+    return isinstance(t, ObjectType) and (t.cls is None or is_stream(t.cls))
 
 
 def _matches(cls: type, wanted: Any) -> bool:

@@ -68,7 +68,8 @@ class _Splitter:
         return why
 
     def nodes(self, graph: Graph) -> tuple[Node, ...]:
-        """The nodes of a graph, loops replaced where that is possible; arms of branches are looked into."""
+        """The nodes of a graph, loops replaced where that is possible; arms of branches, and the parts of a
+        `try` or `with`, are looked into."""
         found: list[Node] = []
         kept = kept_iterators(graph)  # a loop must not make its own
         makers = {out: node for node in graph.nodes for out in node.outputs if out not in kept}
@@ -77,7 +78,7 @@ class _Splitter:
                 found = self.loop(node, makers, graph.name, found)
             elif callee(node) is not None:
                 found.append(self.call(node))
-            elif node.op in ("cond", "with"):
+            elif node.op in ("cond", "with", "try"):
                 regions = tuple(dataclasses.replace(r, nodes=self.nodes(r)) for r in node.regions)
                 found.append(dataclasses.replace(node, regions=regions))
             else:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import signal
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -279,3 +281,66 @@ def test_a_class_that_changes() -> None:
     finally:
         del Changing.__init__
     assert converted(7) == found(7)
+
+
+def all_of_it(x: Any, n: int) -> Any:
+    try:
+        for i in range(n):
+            x[i % 5] += 1.0
+    except TimeoutError as problem:
+        return str(problem)
+    return x[0]
+
+
+def each_trip(x: Any, n: int) -> Any:
+    told = 0
+    for _ in range(2):
+        try:
+            if n < 0:
+                raise ValueError("small")
+            for i in range(n):
+                x[i % 5] += 1.0
+        except Exception:
+            told += 1
+            n = 3
+    return told
+
+
+def by_a_call(x: Any, n: int) -> Any:
+    told = 0
+    for k in range(n):
+        try:
+            if x[6] > 0.0:
+                raise ValueError("large")
+            x[k % 5] += np.partition(x, k % 3)[0] + 1.0
+        except (ValueError, TimeoutError):
+            told += 1
+            x[6] = 1.0
+            break
+    return told
+
+
+@contextlib.contextmanager
+def stopped_soon() -> Iterator[None]:
+    def stop(*_: object) -> None:
+        raise TimeoutError("stopped")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize(("f", "told"), [(all_of_it, "stopped"), (each_trip, 1), (by_a_call, 1)])
+def test_what_a_signal_handler_raises_is_caught(f: Callable[..., Any], told: Any) -> None:
+    with settings.override(executor="native", compile="now"):
+        converted, x = ag.function(f), np.zeros(8)
+        for n in (5, 6, 7):
+            assert converted(x.copy(), n) == f(x.copy(), n)
+        with stopped_soon():
+            assert converted(x, 10**12) == told
+        if f is all_of_it:  # the loop is native, the statement around it is not
+            assert converted.traces[-1].concrete.executor == "native", ag.explain(converted)
