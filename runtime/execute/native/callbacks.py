@@ -18,7 +18,7 @@ import numpy as np
 from runtime.execute.native import abi, direct_draws, lists, sampled, scalars
 from runtime.execute.native.arrays import dense, memory
 from runtime.execute.native.elementwise import materialized
-from runtime.execute.native.emit import COLD, FLAGS, TRUE
+from runtime.execute.native.emit import FLAGS, TRUE
 from runtime.execute.native.kinds import (
     FLOAT64,
     PYTHON_BOOL,
@@ -207,9 +207,7 @@ def _made(state: State, run: Callable[..., Any], objects: Sequence[str], writer:
     raised, stopped, leave, on = (e.block(name) for name in ("raised", "stopped", "leave", "on"))
     e.branch(e.effect(f"icmp eq ptr {made}, null"), raised, on)
     e.start(raised)
-    outside = e.effect(
-        f"call i1 @{_from_outside(state)}(ptr {state.symbol(run)}, ptr {given}, i64 {len(objects)})"
-    )
+    outside = e.effect(f"call i1 @from_outside(ptr {state.symbol(run)}, ptr {given}, i64 {len(objects)})")
     _let_go(state, writer)
     e.branch(outside, stopped, leave)
     e.start(stopped)
@@ -228,46 +226,6 @@ def _let_go(state: State, writer: _Objects) -> None:
     """Give up what was made for a call."""
     for obj in writer.temporary:
         state.e.line(f"call void @Py_DecRef(ptr {obj})")
-
-
-def _from_outside(state: State) -> str:
-    """The name of a function that says of a call that raised whether the error is not the function's own: it
-    is no `Exception` (Ctrl-C), or does not come again when it is called once more (a signal handler's)."""
-    e, name = state.e, "from_outside"
-    e.declare("declare i32 @PyErr_ExceptionMatches(ptr)")
-    for function in ("Fetch", "Restore"):
-        e.declare(f"declare void @PyErr_{function}(ptr, ptr, ptr)")
-    matches = f"call i32 @PyErr_ExceptionMatches(ptr {state.symbol(Exception)})"
-    e.helpers[name] = f"""define internal i1 @{name}(ptr %f, ptr %given, i64 %n) {COLD} {{
-  %parts = alloca [3 x ptr]
-  %second = getelementptr ptr, ptr %parts, i64 1
-  %third = getelementptr ptr, ptr %parts, i64 2
-  %usual = {matches}
-  %isusual = icmp ne i32 %usual, 0
-  br i1 %isusual, label %again, label %outside
-again:
-  call void @PyErr_Fetch(ptr %parts, ptr %second, ptr %third)
-  %type = load ptr, ptr %parts
-  %value = load ptr, ptr %second
-  %trace = load ptr, ptr %third
-  %made = call ptr @PyObject_Vectorcall(ptr %f, ptr %given, i64 %n, ptr null)
-  %none = icmp eq ptr %made, null
-  br i1 %none, label %own, label %other
-other:
-  call void @Py_DecRef(ptr %made)
-  call void @PyErr_Restore(ptr %type, ptr %value, ptr %trace)
-  br label %outside
-outside:
-  ret i1 true
-own:
-  call void @Py_DecRef(ptr %type)
-  call void @Py_DecRef(ptr %value)
-  call void @Py_DecRef(ptr %trace)
-  %now = {matches}
-  %isodd = icmp eq i32 %now, 0
-  ret i1 %isodd
-}}"""
-    return name
 
 
 def _result(state: State, t: Type, made: str, alone: bool = False) -> Val:

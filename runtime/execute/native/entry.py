@@ -57,6 +57,9 @@ declare i32 @PyErr_CheckSignals()
 declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
 declare void @Py_IncRef(ptr)
+declare i32 @PyErr_ExceptionMatches(ptr)
+declare void @PyErr_Fetch(ptr, ptr, ptr)
+declare void @PyErr_Restore(ptr, ptr, ptr)
 """
 VARIABLES = f"""
 @enabled = global i32 1
@@ -87,12 +90,43 @@ each:
 out:
   ret void
 }}"""
+# Whether what a call raised is not the function's own error: it is no `Exception` (Ctrl-C), or does not come
+# again when the function is called once more (a signal handler's).
+_FROM_OUTSIDE = f"""define internal i1 @from_outside(ptr %f, ptr %given, i64 %n) {COLD} {{
+  %parts = alloca [3 x ptr]
+  %second = getelementptr ptr, ptr %parts, i64 1
+  %third = getelementptr ptr, ptr %parts, i64 2
+  %usual = call i32 @PyErr_ExceptionMatches(ptr @autograph_Exception)
+  %isusual = icmp ne i32 %usual, 0
+  br i1 %isusual, label %again, label %outside
+again:
+  call void @PyErr_Fetch(ptr %parts, ptr %second, ptr %third)
+  %type = load ptr, ptr %parts
+  %value = load ptr, ptr %second
+  %trace = load ptr, ptr %third
+  %made = call ptr @PyObject_Vectorcall(ptr %f, ptr %given, i64 %n, ptr null)
+  %none = icmp eq ptr %made, null
+  br i1 %none, label %own, label %other
+other:
+  call void @Py_DecRef(ptr %made)
+  call void @PyErr_Restore(ptr %type, ptr %value, ptr %trace)
+  br label %outside
+outside:
+  ret i1 true
+own:
+  call void @Py_DecRef(ptr %type)
+  call void @Py_DecRef(ptr %value)
+  call void @Py_DecRef(ptr %trace)
+  %now = call i32 @PyErr_ExceptionMatches(ptr @autograph_Exception)
+  %isodd = icmp eq i32 %now, 0
+  ret i1 %isodd
+}}"""
 WEIGHTS = ((1, 1 << 20), (1 << 20, 1))  # of branches that are hardly ever, and almost always, taken
 LARGE = 1 << 16  # bytes
 FEW = 3  # arrays that are given up one by one, without a loop
 OBJECTS = (
     "autograph_type_int", "autograph_type_float", "autograph_type_ndarray", "autograph_True",
-    "autograph_False", "autograph_on_miss", "autograph_on_bail", "autograph_on_flags",
+    "autograph_False", "autograph_Exception", "autograph_on_miss", "autograph_on_bail", "autograph_on_flags",
 )  # fmt: skip
 
 
@@ -113,6 +147,7 @@ def module(kernel: Kernel, in_order: bool) -> str:
         kernel.text,
         *[_RELEASE] * (kernel.owned > FEW),
         *[streams.UNLOCKED] * bool(kernel.streams),
+        *[_FROM_OUTSIDE] * any("@from_outside(" in text for text in (kernel.text, define)),
         define,
     ]
     text = "\n".join([*lines, *dict.fromkeys(declared), VARIABLES, *parts, weights])
@@ -437,14 +472,14 @@ class _Entry:
         answer = e.effect(
             f"call ptr @PyObject_Vectorcall(ptr @autograph_on_flags, ptr {cell}, i64 1, ptr null)"
         )
-        e.line(f"call void @Py_DecRef(ptr {number})")
         lost, told = e.block("lost"), e.block("told")
         e.branch(e.effect(f"icmp eq ptr {answer}, null"), lost, told)
-        e.start(lost)  # only what is no error, Ctrl-C say, ends the call
-        matches = f"call i32 @PyErr_ExceptionMatches(ptr {self.symbol('autograph_Exception')})"
-        e.declare("declare i32 @PyErr_ExceptionMatches(ptr)")
-        e.branch(e.effect(f"icmp eq i32 {e.effect(matches)}, 0"), stopped, failed)
+        e.start(lost)
+        outside = e.effect(f"call i1 @from_outside(ptr @autograph_on_flags, ptr {cell}, i64 1)")
+        e.line(f"call void @Py_DecRef(ptr {number})")
+        e.branch(outside, stopped, failed)
         e.start(told)
+        e.line(f"call void @Py_DecRef(ptr {number})")
         e.line(f"call void @Py_DecRef(ptr {answer})")
         e.branch(e.effect(f"icmp eq ptr {answer}, @autograph_True"), quiet, failed)
         e.start(quiet)

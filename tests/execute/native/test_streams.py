@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from runtime.execute.native import streams
 
 N = 40
 
@@ -551,3 +552,23 @@ def test_nothing_is_drawn_while_another_thread_does(f, size):
             thread.join()
         assert g.get_concrete_function(rng, x, N).native.calls
     assert all(seen), seen
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_what_is_raised_while_streams_are_looked_at(again, monkeypatch):
+    kept = streams._kept
+
+    def failing(stream):
+        if not again:  # what a signal handler raises, it raises once
+            monkeypatch.setattr(streams, "_kept", kept)
+        raise TimeoutError("stopped")
+
+    with ag.settings.override(executor="native"):
+        g = ag.function(short)
+        g(make(np.random.Generator), N)
+        monkeypatch.setattr(streams, "_kept", failing)
+        if again:
+            assert g(make(np.random.Generator), N) == short(make(np.random.Generator), N)
+        else:
+            with pytest.raises(TimeoutError, match="stopped"):
+                g(make(np.random.Generator), N)
