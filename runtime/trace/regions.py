@@ -43,6 +43,7 @@ from runtime.trace.templates import (
 from runtime.trace.values import Traced
 from runtime.types import (
     OBJECT,
+    WEAK_BOOL,
     ArrayType,
     MaybeUnbound,
     StaticType,
@@ -306,8 +307,20 @@ def staged_while(
         span=trace.span(),
     )
     go_on(trace, [at_exit])
-    left = list(outputs)
-    return tuple(fill(trace, s, left) for s in then)
+    left, known = list(outputs), _at_exit(regions[0], outputs)
+    return tuple(
+        known[left.pop(0)] if isinstance(s, Hole) and left[0] in known else fill(trace, s, left) for s in then
+    )
+
+
+def _at_exit(test: Graph, outputs: Sequence[Value]) -> dict[Value, bool]:
+    """What the test of a loop that is left only by its test says of a flag that it hands on."""
+    (asked,), ends = test.results, False
+    for node in reversed(test.nodes):
+        if node.outputs == (asked,) and node.op == "py.not":
+            (asked,), ends = node.inputs, not ends
+    given = dict(zip(test.params, outputs, strict=False))
+    return {given[asked]: ends} if asked in given and asked.type == WEAK_BOOL else {}
 
 
 def staged_for(
