@@ -17,6 +17,8 @@ from runtime.forking import ForkLock
 MANY = 100_000  # new objects; the usual threshold would cost a tenth of a first call
 SOME = 5_000  # from so many on it takes longer to look at them than to come to them later
 
+FROZEN = 100  # times
+
 
 class _Rarely:
     """The context: threads that are in it at a time share it."""
@@ -26,6 +28,7 @@ class _Rarely:
         self.aged = 0  # objects counted as old here since the last collection of all
         self.collections = 0  # of all objects, when the last of them were
         self.alive = 0  # objects that were left by the last one that was made here
+        self.passed = 0  # so many times more nobody asks whether somebody froze objects: somebody did
 
     def __enter__(self) -> None:
         with self.lock:
@@ -51,7 +54,7 @@ class _Rarely:
         first, *others = gc.get_threshold()
         if self.usual and first == MANY:
             new = gc.get_count()[0]
-            if new > SOME and gc.get_freeze_count() == 0:
+            if new > SOME and self.free():
                 gc.freeze()  # all objects there are
                 gc.unfreeze()  # counts them as old: a collection of new ones has nothing to look at
                 collections = gc.get_stats()[-1]["collections"]
@@ -60,12 +63,19 @@ class _Rarely:
             gc.set_threshold(self.usual, *others)
         self.usual = 0
 
+    def free(self) -> bool:
+        """Whether nobody froze objects, which must stay so; counting many takes milliseconds."""
+        self.passed -= self.passed > 0
+        if self.passed == 0 and gc.get_freeze_count() > 0:
+            self.passed = FROZEN
+        return self.passed == 0
+
     def collect(self) -> None:
         """Collect all: Python would do it too late, as it does not see what was counted as old here."""
         self.aged = 0
         gc.collect()
         with self.lock:
-            if gc.get_freeze_count() == 0:
+            if self.free():
                 gc.freeze()
                 self.alive = gc.get_freeze_count()
                 gc.unfreeze()

@@ -16,7 +16,8 @@ from runtime.collecting import MANY, SOME, rarely
 
 
 @pytest.fixture(autouse=True)
-def usual() -> Iterator[tuple[int, int, int]]:
+def usual(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[int, int, int]]:
+    monkeypatch.setattr(rarely(), "passed", 0)
     before = gc.get_threshold()
     gc.set_threshold(700, 10, 10)
     gc.unfreeze()  # as in a user's process
