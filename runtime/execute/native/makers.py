@@ -17,6 +17,7 @@ from runtime.execute.native.arrays import copied, create, dense, fill, load, loc
 from runtime.execute.native.calls import by_name, np_copy, wanted_dtype
 from runtime.execute.native.elementwise import (
     assigned,
+    cast_to,
     is_array,
     kind_of,
     materialized,
@@ -62,7 +63,9 @@ def _display(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     """`np.array` of a tuple (which stands for a list) of numbers, of tuples of these, or of arrays."""
     given = by_name(args, keywords, "object", "dtype")
     source, dtype = given["object"], given.get("dtype")
-    if is_array(source) and dtype is None:
+    if is_array(source):
+        if wanted_dtype(dtype, kind_of(source).dtype) != kind_of(source).dtype:
+            return cast_to(state, source, wanted_dtype(dtype, FLOAT64.dtype))
         return np_copy(state, [source], {}) if isinstance(source, Arr) else materialized(state, source)
     if isinstance(source, LISTS):
         made = lists.as_array(state, source)
@@ -150,10 +153,20 @@ def same_sizes(state: State, a: Sequence[str], b: Sequence[str]) -> None:
             state.e.bail_if(state.e.op(f"icmp ne i64 {n}, {m}"))
 
 
+def _array(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
+    """`np.array`, which copies anyway."""
+    copy = keywords.get("copy")
+    told = isinstance(copy, Num) and copy.const is True
+    return _display(state, args, {k: v for k, v in keywords.items() if k != "copy"} if told else keywords)
+
+
 def _as_array(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
-    if len(args) == 1 and not keywords and isinstance(args[0], Arr):
-        return args[0]
-    return _display(state, args, keywords)
+    """`np.asarray`: the array itself where it has the dtype."""
+    given = by_name(args, keywords, "a", "dtype")
+    source = given.pop("a")
+    if isinstance(source, Arr) and wanted_dtype(given.get("dtype"), source.dtype) == source.dtype:
+        return source
+    return _display(state, [source], given)
 
 
 # --------------------------------------------------------------------------------------------- ranges
@@ -381,7 +394,7 @@ HANDLERS: dict[str, Handler] = {
     "np.ascontiguousarray": _contiguous,
     "np.searchsorted": _search,
     "nd.searchsorted": _search,
-    "np.array": _display,
+    "np.array": _array,
     "np.asarray": _as_array,
     "np.arange": _arange,
     "np.linspace": _linspace,

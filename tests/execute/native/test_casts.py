@@ -82,3 +82,22 @@ def test_what_a_difference_loses_was_cast(dtype: str, size: int) -> None:
     x = np.arange(size).astype(dtype)
     x[-1] = np.nan
     both(differences, [(x,), (x,)], all="warn")
+
+
+def arrays_of(x):
+    """The array itself where it has the dtype, else a cast; `np.array` copies."""
+    a, b = np.asarray(x, dtype=float), np.asarray(x, np.int64)
+    same = np.asarray(x, dtype=x.dtype)
+    c, d = np.array(x, dtype=np.float64), np.array(x, dtype=np.float32, copy=True)
+    return a, b, same, c, d, np.asarray(x * 2, dtype=np.float64), np.asarray(x)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "u1", "?"])
+def test_arrays_of_arrays(dtype):
+    x = (np.arange(12) % 5).reshape(3, 4).astype(dtype)
+    for given in (x, x[::2], np.asfortranarray(x), x[:0], x[0]):
+        wanted, found = arrays_of(given), both(arrays_of, [(given,)], lowered=given is x)(given)
+        assert [w is given for w in wanted] == [f is given for f in found]
+        assert [np.may_share_memory(w, given) for w in wanted] == [
+            np.may_share_memory(f, given) for f in found
+        ]
