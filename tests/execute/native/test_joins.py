@@ -50,7 +50,8 @@ def numbers(x, s, k, t):  # type: ignore[no-untyped-def]
     """Numbers and displays among what is joined; t: as large as s, of another dtype."""
     return (
         np.stack([s, s * 2]), np.stack((k, t, True)), np.hstack([s, x, k]), np.hstack((s, t)),
-        np.vstack([s, k]), np.column_stack([t, k]), np.concatenate([[0.0], np.cumsum(x)]), np.concatenate(([k], x[:2], [s, t])),
+        np.vstack([s, k]), np.column_stack([t, k]), np.concatenate([[0.0], np.cumsum(x)]),
+        np.concatenate(([k], x[:2], [s, t])),
         np.append(x, s), np.append(t, x > 1), np.stack(([s, 1], [t, k]), axis=1), np.stack((s, k), axis=-1),
         np.vstack([x[:2], [s, k]]), np.vstack(([1, 2], [k, 4])), np.column_stack((x[:2], [k, 2])),
         np.concatenate(([[s, s]], [[2.0, 1.0]], x[:2, None] * x[:2]), axis=0), np.array([]),
