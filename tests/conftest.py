@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 import gc
 import importlib
+import itertools
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -20,6 +22,7 @@ for _name, _value in (("compile", "now"), ("cache_dir", "off")):
 settings.math = "exact"  # plain NumPy is the oracle, to the last bit; tests of fast math say so themselves
 # The same text is the same code: a third of what tests compile, they have compiled a moment before.
 llvm_load._compiled = functools.lru_cache(128)(llvm_load._compiled)
+MANY, _ended = 100, itertools.count(1)
 NO_DEVICE = "needs CuPy and a CUDA device"
 
 
@@ -56,6 +59,19 @@ def pytest_collection_finish() -> None:
     """Thousands of tests and their modules stay to the end: each full collection would look at them again."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_runtest_teardown() -> None:
+    """So do their reports, and what is cached."""
+    if next(_ended) % MANY == 0:
+        gc.collect()
+        gc.freeze()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """No process waits while another one has tests left."""
+    return importlib.import_module("xdist.scheduler").WorkStealingScheduling(config, log)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
