@@ -49,7 +49,7 @@ def opened(x: Val) -> Val:
     if isinstance(x, Tup):
         return Tup(tuple(map(opened, x.items)))
     if isinstance(x, Maybe):
-        return Maybe(opened(x.number), HOLE)
+        return Maybe(opened(x.number), HOLE, x.none)
     return x
 
 
@@ -79,7 +79,7 @@ def merged(t: Val, x: Val) -> Val:
             join = ranges.widened if t.text == HOLE else ranges.united
             span = join(span_of(t), span_of(x))
         return Num(members, HOLE, HOLE if len(members) == 2 else TRUE, span=span)
-    if isinstance(t, Maybe) or isinstance(x, Maybe) or _unbound(t) or _unbound(x):
+    if any(isinstance(v, Maybe) or _missing(v) is not None for v in (t, x)):
         return _maybe(t, x)
     if isinstance(t, Tup) and isinstance(x, Tup) and len(t.items) == len(x.items):
         return Tup(tuple(map(merged, t.items, x.items)))
@@ -113,19 +113,29 @@ def _counts(x: Num) -> bool:
     return len(x.members) == 1 and x.scalar.kind == "i" and x.scalar.bits == 64
 
 
-def _unbound(x: Val) -> bool:
-    return isinstance(x, Static) and isinstance(x.value, UnboundMarker)
+def _missing(x: Val) -> bool | None:
+    """Whether it is None (true) or an unbound name (false), or has or may have no value for that reason."""
+    if isinstance(x, Maybe):
+        return x.none
+    if isinstance(x, Static):
+        return True if x.value is None else False if isinstance(x.value, UnboundMarker) else None
+    return None
 
 
 def _maybe(t: Val, x: Val) -> Val:
-    """The template for a name that may be unbound."""
-    if t == x or (_unbound(t) and _unbound(x)):
+    """The template for a name that may be unbound, or a value that may be None."""
+    reasons = {why for v in (t, x) if (why := _missing(v)) is not None}
+    if len(reasons) > 1:
+        raise Unlowered("a value that may be None where a name may be unbound")
+    given = [v.number if isinstance(v, Maybe) else v for v in (t, x) if not isinstance(v, Static)]
+    if t == x or not given:
         return t
-    given = [v.number if isinstance(v, Maybe) else v for v in (t, x) if not _unbound(v)]
     found = free(given[0])
     for other in given[1:]:
         found = merged(found, other)
-    return Maybe(found, HOLE)
+    if reasons == {True} and not isinstance(found, Num):
+        raise Unlowered("None and something else than a number on different ways")
+    return Maybe(found, HOLE, reasons == {True})
 
 
 def free(x: Val) -> Val:
@@ -235,7 +245,7 @@ def leaves(e: Emitter, t: Val, x: Val) -> list[tuple[str, str]]:
         tags = [("i1", wide.tag)] if t.tag == HOLE else []
         return [(payload(t.members), wide.text), *tags]
     if isinstance(t, Maybe) and t.valid == HOLE:
-        if isinstance(x, Static):  # unbound
+        if isinstance(x, Static):  # unbound or None
             return [*((llvm, "zeroinitializer") for llvm in types_of(t.number)), ("i1", FALSE)]
         given, valid = (x.number, x.valid) if isinstance(x, Maybe) else (x, TRUE)
         return [*leaves(e, t.number, given), ("i1", valid)]
@@ -267,7 +277,7 @@ def filled(t: Val, names: Iterator[str]) -> Val:
         text = next(names)
         return Num(t.members, text, next(names) if t.tag == HOLE else TRUE, span=t.span)
     if isinstance(t, Maybe) and t.valid == HOLE:
-        return Maybe(filled(t.number, names), next(names))
+        return Maybe(filled(t.number, names), next(names), t.none)
     if isinstance(t, Tup):
         return Tup(tuple(filled(i, names) for i in t.items))
     if isinstance(t, Arr):

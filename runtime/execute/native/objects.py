@@ -17,6 +17,7 @@ from runtime.execute.native.values import (
     ArrayList,
     Listing,
     Lists,
+    Maybe,
     Mixed,
     Nested,
     Num,
@@ -58,18 +59,41 @@ class Objects:
         if isinstance(shape, Static):
             name = next(k for k, v in self.objects.items() if v is shape.value)
             return self.reference(f"@{name}")
+        if isinstance(shape, Maybe):
+            return self.or_none(shape, slots)
         if isinstance(shape, Shared):
             return self.once(shape, e.effect(f"load ptr, ptr {self.hole(slots)}"))
         if isinstance(shape, (Listing, Table, Mixed, Nested)):
             return self.build_list(*self.items(shape, slots))
-        at = self.hole(slots)
         if isinstance(shape, (Arr, ArrayList)):
-            return self.reference(e.effect(f"load ptr, ptr {at}"))
+            return self.reference(e.effect(f"load ptr, ptr {self.hole(slots)}"))
         assert isinstance(shape, Num)
+        return self.number(shape, slots)()
+
+    def number(self, shape: Num, slots: Iterator[int]) -> Callable[[], str]:
+        """What makes an object of the next number."""
+        at = self.hole(slots)
         if len(shape.members) == 1:
-            return self.box(shape.scalar, at)
+            return lambda: self.box(shape.scalar, at)
         tag_at = self.hole(slots)
-        return self.box_either(shape.members, at, e.effect(f"load i8, ptr {tag_at}"))
+        return lambda: self.box_either(shape.members, at, self.e.effect(f"load i8, ptr {tag_at}"))
+
+    def or_none(self, shape: Maybe, slots: Iterator[int]) -> str:
+        """A number as an object, or None."""
+        e = self.e
+        assert isinstance(shape.number, Num) and shape.none
+        make = self.number(shape.number, slots)
+        valid = e.effect(f"icmp ne i8 {e.effect(f'load i8, ptr {self.hole(slots)}')}, 0")
+        given, none, out = e.block("given"), e.block("none"), e.block("either")
+        phi = e.phi(out, "ptr")
+        e.branch(valid, given, none)
+        for block, what in ((given, make), (none, lambda: self.build(Static(None), slots))):
+            e.start(block)
+            with e.scope():
+                phi.ways.append((what(), e.here.label))
+                e.jump(out)
+        e.start(out)
+        return phi.name
 
     def items(self, x: Lists, slots: Iterator[int]) -> tuple[str, Callable[[str], str]]:
         """How many items a list has, and what makes an object of one."""

@@ -69,7 +69,7 @@ def placed(value: Val, template: Val, depth: int, age: int) -> Val:
         items = zip(value.items, template.items, strict=True)
         return Tup(tuple(placed(x, t, depth, age) for x, t in items))
     if isinstance(value, Maybe) and isinstance(template, Maybe):
-        return Maybe(placed(value.number, template.number, depth, age), value.valid)
+        return Maybe(placed(value.number, template.number, depth, age), value.valid, value.none)
     return value
 
 

@@ -54,6 +54,7 @@ from runtime.execute.native.values import (
     Stream,
     Tup,
     Val,
+    lift,
     one,
 )
 from runtime.execute.native.waiting import IN_PLACE, UNARY, along_lines
@@ -91,7 +92,7 @@ def value(state: State, node: Node, args: list[Val]) -> Val:
     if (context := quiet(node)) is not None:
         return Static(context)
     e, op = state.e, node.op
-    args = args if op == "py.tuple" else read_again(state, args)
+    args = args if op in ("py.tuple", "py.is") else read_again(state, args)
     count = len(args) - len(node.keywords)
     keywords = dict(zip(node.keywords, args[count:], strict=True))
     if op in IN_PLACE and isinstance(args[0], Arr):
@@ -120,8 +121,8 @@ def value(state: State, node: Node, args: list[Val]) -> Val:
     if op in UNARY:
         x = args[0]
         return unary(e, op, x) if isinstance(x, Num) else elementwise.unary(state, op, x)
-    if op in ("py.not", "py.truth"):
-        return truth_value(state, op, args[0])
+    if op in ("py.not", "py.truth", "py.is"):
+        return is_none(state, *args) if op == "py.is" else truth_value(state, op, args[0])
     if op == "getitem":
         if isinstance(args[0], LISTS) and isinstance(args[1], Cut):
             return list_methods.sliced(state, node.outputs[0], args[0], args[1])
@@ -293,13 +294,24 @@ def python_value(state: State, node: Node, args: list[Val]) -> Val:
 
 
 def bound(state: State, x: Val) -> Val:
-    """The value of what may be an unbound name; where it is, the plan goes on, which raises."""
+    """The value of what may be an unbound name, or None; where it is, the plan goes on, which raises."""
     if isinstance(x, Maybe):
         (state.e.defer_if if isinstance(x.number, Num) else state.e.bail_if)(state.e.negated(x.valid))
         return x.number
     if isinstance(x, Static) and isinstance(x.value, UnboundMarker):
         state.e.bail_if(TRUE)
     return x
+
+
+def is_none(state: State, x: Val, other: Val) -> Val:
+    """`x is None`."""
+    if not isinstance(other, Static) or other.value is not None:
+        raise Unlowered("is")
+    if isinstance(x, Maybe) and x.none:
+        return one(PYTHON_BOOL, state.e.negated(x.valid))
+    if isinstance(x, Maybe):
+        x = bound(state, x)
+    return lift(isinstance(x, Static) and x.value is None)
 
 
 def read_again(state: State, args: Sequence[Val]) -> list[Val]:

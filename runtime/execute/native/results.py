@@ -18,6 +18,7 @@ from runtime.execute.native.values import (
     Backwards,
     Cut,
     Listing,
+    Maybe,
     Mixed,
     Nested,
     Num,
@@ -64,8 +65,8 @@ def handed_back(state: State, x: Val, seen: dict[Val, None]) -> Val:
             return Mixed(x.members, *parts)  # type: ignore[arg-type]
         lists.of_kind(state, x)
         return dataclasses.replace(x, length=merge.HOLE)
-    if isinstance(x, Static):
-        state.symbol(x.value)
+    if isinstance(x, Static) or (isinstance(x, Maybe) and x.none):
+        state.symbol(x.value if isinstance(x, Static) else None)
     elif not isinstance(x, Num):
         raise Unlowered(f"{_NAMES.get(type(x), 'a value')} that is returned")
     return merge.opened(x)

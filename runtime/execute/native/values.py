@@ -312,10 +312,11 @@ class Static:
 
 @dataclass(frozen=True)
 class Maybe:
-    """What has a value only where `valid` (an i1) holds: the name is unbound elsewhere."""
+    """What has a value only where `valid` (an i1) holds: elsewhere the name is unbound, or it is None."""
 
     number: Val
     valid: str
+    none: bool = False
 
 
 @dataclass(frozen=True)
