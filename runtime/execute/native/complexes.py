@@ -168,7 +168,8 @@ def absolute(e: Emitter, x: Num) -> Num:
 
 def own_modulus(x: Num) -> bool:
     """Whether `np.absolute` of it is left to NumPy's loop, which may have another last bit than abs()."""
-    return x.scalar.kind == "c" and (settings.math == "exact" or x.scalar.bits == 64)
+    kind = x.members[0]  # no complex number is of two kinds
+    return kind.kind == "c" and (settings.math == "exact" or kind.bits == 64)
 
 
 def conjugate(e: Emitter, x: Num) -> Num:

@@ -52,6 +52,17 @@ def test_the_modulus_is_that_of_numpy(dtype: Any) -> None:
         both(by_python, [(values, np.zeros(len(values)))], lowered=False)
 
 
+def test_the_modulus_of_numbers_of_two_kinds() -> None:
+    def alternating(x: Any, n: Any) -> Any:
+        y, total = x[0], 0.0
+        for k in range(n):
+            y = x[k] if k % 2 else n
+            total += np.absolute(y)
+        return total
+
+    both(alternating, [(R.standard_normal(9), np.int64(n)) for n in (9, 4, 0)], lowered=False)
+
+
 def of_items(op: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     def function(x: Any, y: Any, out: Any) -> Any:
         for i in range(len(x)):
