@@ -16,8 +16,7 @@ from runtime.forking import ForkLock
 
 MANY = 100_000  # new objects; the usual threshold would cost a tenth of a first call
 SOME = 5_000  # from so many on it takes longer to look at them than to come to them later
-
-FROZEN = 100  # times
+FROZEN = 100  # contexts that are left before it is asked again whether objects are frozen
 
 
 class _Rarely:
