@@ -122,12 +122,17 @@ def _missing(x: Val) -> bool | None:
     return None
 
 
+def _nothing(x: Val) -> bool:
+    """Whether it is None or an unbound name for sure; other constants, such as texts, are none of these."""
+    return isinstance(x, Static) and _missing(x) is not None
+
+
 def _maybe(t: Val, x: Val) -> Val:
     """The template for a name that may be unbound, or a value that may be None."""
     reasons = {why for v in (t, x) if (why := _missing(v)) is not None}
     if len(reasons) > 1:
         raise Unlowered("a value that may be None where a name may be unbound")
-    given = [v.number if isinstance(v, Maybe) else v for v in (t, x) if not isinstance(v, Static)]
+    given = [v.number if isinstance(v, Maybe) else v for v in (t, x) if not _nothing(v)]
     if t == x or not given:
         return t
     found = free(given[0])
@@ -245,7 +250,7 @@ def leaves(e: Emitter, t: Val, x: Val) -> list[tuple[str, str]]:
         tags = [("i1", wide.tag)] if t.tag == HOLE else []
         return [(payload(t.members), wide.text), *tags]
     if isinstance(t, Maybe) and t.valid == HOLE:
-        if isinstance(x, Static):  # unbound or None
+        if _nothing(x):
             return [*((llvm, "zeroinitializer") for llvm in types_of(t.number)), ("i1", FALSE)]
         given, valid = (x.number, x.valid) if isinstance(x, Maybe) else (x, TRUE)
         return [*leaves(e, t.number, given), ("i1", valid)]

@@ -137,6 +137,43 @@ def written(x, v):  # type: ignore[no-untyped-def]
     return y, r
 
 
+def texts(x, v):  # type: ignore[no-untyped-def]
+    how = None
+    for k in range(len(x)):
+        if x[k] > v:
+            how = "above"
+    return how
+
+
+def texts_no_more(x, v):  # type: ignore[no-untyped-def]
+    how, n = "start", 0
+    for k in range(len(x)):
+        if x[k] > v:
+            how = None
+        n += k
+    return n if how is None else -n
+
+
+def texts_or_numbers(x, v):  # type: ignore[no-untyped-def]
+    r, n = None, 0
+    for k in range(len(x)):
+        if x[k] > 4:
+            r = "above"
+        elif x[k] > v:
+            r = k
+        n += r is None
+    return n
+
+
+def unbound_texts(x, v):  # type: ignore[no-untyped-def]
+    n = 0
+    for k in range(len(x)):
+        if x[k] > v:
+            how = "above"
+        n += k
+    return how, n
+
+
 def carried_in_two_loops(x, v):  # type: ignore[no-untyped-def]
     best = None
     for i in range(4):
@@ -159,6 +196,7 @@ NATIVE = [
     carried_in_two_loops,
 ]
 OTHERS = [of_conditions, unbound_or_none, computed_with, asked, as_an_option, arrays, listed, written]
+TEXTS = [texts, texts_no_more, texts_or_numbers, unbound_texts]
 
 
 @pytest.mark.parametrize("function", NATIVE)
@@ -170,7 +208,7 @@ def test_numbers_or_none_are_native(function: Callable[..., Any]) -> None:
     both(function, [(X[:0], 1.0), (X[:1], 1.0), (X[:1], 5.0)], lowered=False)
 
 
-@pytest.mark.parametrize("function", OTHERS)
+@pytest.mark.parametrize("function", OTHERS + TEXTS)
 def test_what_else_none_is_used_for(function: Callable[..., Any]) -> None:
     both(function, [(X, v) for v in (1.0, 100.0, -100.0, 4.0)], lowered=False)
     both(function, [(X, v) for v in (100.0, 100.0, 100.0, 1.0, 1.0)], lowered=False)
