@@ -105,6 +105,27 @@ def same_place(a: Arr, b: Arr) -> bool:
     return (a.data, a.dims, a.strides, a.dtype.num) == (b.data, b.dims, b.strides, b.dtype.num)
 
 
+def passing(e: Emitter, target: Arr, source: Arr) -> None:
+    """Leave to the plan a line that is copied to one of other steps in memory that they share: NumPy copies
+    neither before, if they go the same way, and may read what it has written."""
+    if len(target.dims) != 1 or len(source.dims) != 1 or disjoint(target, source):
+        return
+    to, by = target.strides[0], source.strides[0]
+    if to == by or "0" in (to, by) or {_backwards(e, to), _backwards(e, by)} == {True, False}:
+        return
+    alike = e.both(e.op(f"icmp ne i64 {to}, {by}"), e.op(f"icmp sge i64 {e.op(f'xor i64 {to}, {by}')}, 0"))
+    e.bail_if(e.both(alike, overlap(e, target, source)))
+
+
+def _backwards(e: Emitter, stride: str) -> bool | None:
+    """Whether a stride is negative; None where that is not known."""
+    if stride.isdigit():
+        return False
+    made = next((text for text, name in e.memo.items() if name == stride), "")
+    word, _, by = made.removeprefix("mul i64 ").partition(", ")
+    return True if word[:1] == "-" and by.isdigit() else None
+
+
 def _extent(e: Emitter, a: Arr) -> tuple[str, str]:
     """The addresses of its first byte and of the one after its last."""
     before, after = "0", str(a.dtype.itemsize)

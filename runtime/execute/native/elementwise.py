@@ -19,7 +19,7 @@ import numpy as np
 from runtime.config import settings
 from runtime.execute.native import complexes, element_ops, orders, saved, shares, stencils, vector_math
 from runtime.execute.native.accesses import Scattered, element_at, located, put_at
-from runtime.execute.native.arrays import create, dense, disjoint, overlap, same_place, times, turned
+from runtime.execute.native.arrays import create, dense, disjoint, overlap, passing, same_place, times, turned
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.floats import cast
 from runtime.execute.native.kinds import Scalar, Unlowered, numpy_scalar
@@ -308,9 +308,7 @@ def where(state: State, condition: Val, a: Val, b: Val) -> Lazy:
     def pick(c: Num, x: Num, y: Num) -> str:
         asked, t = element_ops.truth(e, c), e.wide(kind.llvm)
         for part, value in zip(parts[1:], (x, y), strict=True):
-            if (
-                part.cost and kind.kind == "c"
-            ):  # NumPy computes both everywhere, and warns of what neither gives
+            if part.cost and kind.kind == "c":  # NumPy computes both everywhere, and warns of either
                 e.keep(kind.llvm, value.text)
             elif part.cost and kind.kind != "b":
                 keep_lanes(e, kind.llvm, value.text)
@@ -394,8 +392,10 @@ def assigned(state: State, target: Arr, value: Val) -> None:
     e = state.e
     last = state.written.isdisjoint(target.roots)
     state.written |= target.roots
-    if isinstance(value, Arr) and same_place(value, target):
-        return
+    if isinstance(value, Arr):
+        if same_place(value, target):
+            return
+        passing(e, target, value)
     part = as_lazy(e, value)
     if part.kind != target.element:
         part = converted(e, part, target.element)

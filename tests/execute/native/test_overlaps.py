@@ -88,3 +88,33 @@ def test_arrays_that_lie_apart_are_not_copied_first() -> None:
     converted = both(rotated, [(R.random(50), R.random(50))])
     text = converted.traces[-1].concrete.native.text
     assert "\napart" in text  # a way for arrays that have nothing in common
+
+
+def spread_out(x, k):  # type: ignore[no-untyped-def]
+    x[::2] = x[: (len(x) + 1) // 2]
+    x[2 : 2 + 3 * k : 3] = x[1 : 1 + k]
+    return x
+
+
+def drawn_together(x, k):  # type: ignore[no-untyped-def]
+    x[3 : 3 + k] = x[: 2 * k : 2]
+    x[: len(x) // 2] = x[1::2]
+    return x
+
+
+def moved_by(x, k):  # type: ignore[no-untyped-def]
+    for i in range(1, 4):
+        x[::i] = x[: k * i : k][: len(x[::i])][:1]
+        x[: k - 1 : 1] = x[i : i + k - 1]
+        y = x[: 2 * k : i]
+        y[: k // i] = x[: k // i]
+    return x
+
+
+@pytest.mark.parametrize("function", [spread_out, drawn_together, moved_by], ids=lambda f: f.__name__)
+def test_lines_that_overtake_each_other(function: Callable[..., Any]) -> None:
+    """NumPy copies neither before, and reads what it has written."""
+    for dtype in (np.float64, np.int8):
+        for n in (13, 60, 700):
+            x = R.integers(-100, 100, 2 * n).astype(dtype)
+            both(function, [(x[:n].copy(), 4), (x[:n].copy(), n // 4), (x[::2], 4), (x[::-1][:n], 4)])
