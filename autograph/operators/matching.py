@@ -7,12 +7,15 @@ traced values are recorded; and where the structure itself is known only at run 
 
 from __future__ import annotations
 
-import collections.abc
 import dataclasses
-from collections.abc import Callable
+import inspect
+import sys
+import types
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from autograph.operators.logic import and_, is_
+from runtime import pyops
 from runtime.dataclass import dataclass
 from runtime.errors import Untraceable
 from runtime.trace import items
@@ -30,6 +33,13 @@ class Capture:
 @dataclass(frozen=True)
 class Wildcard:
     """`_`: fits everything, binds nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Later:
+    """A name in a pattern that Python asks for only when it comes to it: a value, a key or a class."""
+
+    ask: Callable[[], Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,9 +101,9 @@ class Either:
 
 Answer = tuple[bool, tuple[Any, ...]]
 NO: Answer = (False, ())
-# classes whose single positional sub-pattern is the subject itself
-_SELF = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
-_NOT_SEQUENCES = (str, bytes, bytearray)
+# What Python asks of classes here are flags of theirs (see its headers).
+_SEQUENCE, _MAPPING, _MATCHES_SELF = 1 << 5, 1 << 6, 1 << 22
+_NO_CLASS = f"called match pattern must be a {'type' if sys.version_info < (3, 12) else 'class'}"
 
 
 def match(subject: Any, pattern: Any) -> Any:
@@ -123,6 +133,7 @@ def _match_at_run_time(trace: Trace, subject: Any, pattern: Any) -> Any:
 
 def _concrete(pattern: Any) -> Any:
     """The pattern with run-time values in place of handles, where these are constants."""
+    pattern = _now(pattern)
     if isinstance(pattern, tuple):
         return tuple(map(_concrete, pattern))
     if dataclasses.is_dataclass(pattern) and not isinstance(pattern, type):
@@ -141,75 +152,137 @@ def plain_match(subject: Any, pattern: Any) -> Answer:
     return _PLAIN[type(pattern)](subject, pattern)
 
 
-def _sequence(subject: Any, p: Sequence) -> Answer:
-    if not isinstance(subject, collections.abc.Sequence) or isinstance(subject, _NOT_SEQUENCES):
-        return NO
-    size, count = len(subject), len(p.patterns)
-    if (size != count) if p.star < 0 else (size < count):
-        return NO
-    before = count if p.star < 0 else p.star
-    rest = size - (count - before)
+def _now(value: Any) -> Any:
+    """What stands in a pattern, asked when Python asks it."""
+    return value.ask() if type(value) is Later else value
+
+
+def _fitting(subjects: Iterable[Any], patterns: Iterable[Any]) -> Answer:
+    """Whether each pattern fits its subject; the first that does not is the last that is tried."""
     bound: list[Any] = []
-    for i, inner in enumerate(p.patterns):
-        if i == before and p.starred:
-            bound.append([subject[k] for k in range(before, rest)])
-        fits, more = plain_match(subject[i if i < before else rest + i - before], inner)
+    for subject, pattern in zip(subjects, patterns, strict=True):
+        fits, more = plain_match(subject, pattern)
         if not fits:
             return NO
         bound += more
-    if p.starred and before == count:
-        bound.append([subject[k] for k in range(before, rest)])
+    return True, tuple(bound)
+
+
+def _sequence(subject: Any, p: Sequence) -> Answer:
+    """Parts are read one by one where a star throws some away, not at all where nobody needs them."""
+    if not type(subject).__flags__ & _SEQUENCE:
+        return NO
+    count, star = len(p.patterns), p.star >= 0
+    if (not star or count) and _wrong_size(len(subject), count, star):
+        return NO
+    if not p.starred and all(type(inner) is Wildcard for inner in p.patterns):
+        return True, ()
+    if star and not p.starred:
+        return _picked(subject, p)
+    if not star:
+        return _fitting(pyops.unpack(subject, count, None), p.patterns)
+    parts = pyops.unpack(subject, p.star, count - p.star)
+    return _fitting(parts, (*p.patterns[: p.star], Capture(), *p.patterns[p.star :]))
+
+
+def _wrong_size(size: int, count: int, star: bool) -> bool:
+    return size < count if star else size != count
+
+
+def _picked(subject: Any, p: Sequence) -> Answer:
+    bound: list[Any] = []
+    for i, inner in enumerate(p.patterns):
+        if type(inner) is Wildcard:
+            continue
+        at = i if i < p.star else len(subject) - (len(p.patterns) - i)
+        fits, more = plain_match(subject[at], inner)
+        if not fits:
+            return NO
+        bound += more
     return True, tuple(bound)
 
 
 def _mapping(subject: Any, p: Mapping) -> Answer:
-    if not isinstance(subject, collections.abc.Mapping):
+    if not type(subject).__flags__ & _MAPPING:
         return NO
-    missing = object()
-    bound: list[Any] = []
-    for key, inner in zip(p.keys, p.patterns, strict=True):
-        value = subject.get(key, missing)
-        fits, more = (False, ()) if value is missing else plain_match(value, inner)
-        if not fits:
-            return NO
-        bound += more
-    if p.rest:
-        bound.append({k: v for k, v in subject.items() if k not in p.keys})
-    return True, tuple(bound)
+    if p.keys and len(subject) < len(p.keys):
+        return NO
+    keys = tuple(map(_now, p.keys))
+    values = _values(subject, keys)
+    if values is None:
+        return NO
+    fits, bound = _fitting(values, p.patterns)
+    if not fits or not p.rest:
+        return fits, bound
+    rest: dict[Any, Any] = {}
+    rest.update(subject)
+    for key in keys:
+        del rest[key]
+    return True, (*bound, rest)
 
 
-def _positional(cls: type, count: int) -> tuple[str | None, ...]:
-    """The attribute for each positional sub-pattern; None for the subject itself."""
+def _values(subject: Any, keys: tuple[Any, ...]) -> list[Any] | None:
+    """The values of all keys; None where one is missing."""
+    if not keys:
+        return []
+    get, missing = subject.get, object()
+    values, seen = [], set()
+    for key in keys:
+        if key in seen:
+            raise ValueError(f"mapping pattern checks duplicate key ({key!r})")
+        seen.add(key)
+        value = get(key, missing)
+        if value is missing:
+            return None
+        values.append(value)
+    return values
+
+
+def _attributes(cls: type, p: Class) -> tuple[str | None, ...]:
+    """The attribute for each sub-pattern; None for the subject itself."""
+    count = len(p.patterns)
+    if not count:
+        return p.names
     names = getattr(cls, "__match_args__", None)
-    if names is None:
-        if issubclass(cls, _SELF) and count <= 1:
-            return (None,) * count
-        names = ()
+    whole = names is None and bool(cls.__flags__ & _MATCHES_SELF)
+    names = () if names is None else names
     if type(names) is not tuple:
         raise TypeError(f"{cls.__name__}.__match_args__ must be a tuple (got {type(names).__name__})")
-    if count > len(names):
-        plural = "" if len(names) == 1 else "s"
-        raise TypeError(
-            f"{cls.__name__}() accepts {len(names)} positional sub-pattern{plural} ({count} given)"
-        )
-    return names[:count]
+    allowed = 1 if whole else len(names)
+    if count > allowed:
+        plural = "" if allowed == 1 else "s"
+        raise TypeError(f"{cls.__name__}() accepts {allowed} positional sub-pattern{plural} ({count} given)")
+    return (None, *p.names) if whole else (*names[:count], *p.names)
+
+
+def _unseen(cls: type, name: Any, seen: set[str]) -> None:
+    """Refuse what is no attribute's name, and one that was read already."""
+    if type(name) is not str:
+        raise TypeError(f"__match_args__ elements must be strings (got {type(name).__name__})")
+    if name in seen:
+        raise TypeError(f"{cls.__name__}() got multiple sub-patterns for attribute {name!r}")
+    seen.add(name)
 
 
 def _class(subject: Any, p: Class) -> Answer:
-    if not isinstance(p.cls, type):
-        raise TypeError("called match pattern must be a class")
-    if not isinstance(subject, p.cls):
+    """All attributes are read before any sub-pattern is tried."""
+    cls = _now(p.cls)
+    if not isinstance(cls, type):
+        raise TypeError(_NO_CLASS)
+    if not isinstance(subject, cls):
         return NO
-    bound: list[Any] = []
-    names = (*_positional(p.cls, len(p.patterns)), *p.names)
-    for name, inner in zip(names, (*p.patterns, *p.named), strict=True):
-        if name is not None and not hasattr(subject, name):
+    values: list[Any] = []
+    seen: set[str] = set()
+    for name in _attributes(cls, p):
+        if name is None:
+            values.append(subject)
+            continue
+        _unseen(cls, name, seen)
+        try:
+            values.append(getattr(subject, name))
+        except AttributeError:
             return NO
-        fits, more = plain_match(subject if name is None else getattr(subject, name), inner)
-        if not fits:
-            return NO
-        bound += more
-    return True, tuple(bound)
+    return _fitting(values, (*p.patterns, *p.named))
 
 
 def _either(subject: Any, p: Either) -> Answer:
@@ -228,7 +301,7 @@ def _bind(subject: Any, p: Bind) -> Answer:
 _PLAIN: dict[type, Callable[[Any, Any], Answer]] = {
     Capture: lambda subject, p: (True, (subject,)),
     Wildcard: lambda subject, p: (True, ()),
-    Value: lambda subject, p: (bool(subject == p.value), ()),
+    Value: lambda subject, p: (bool(subject == _now(p.value)), ()),
     Singleton: lambda subject, p: (subject is p.value, ()),
     Bind: _bind,
     Sequence: _sequence,
@@ -261,6 +334,12 @@ class _Traced:
         self.tests.append(test)
         return True, ()
 
+    def _here(self, value: Any) -> Any:
+        """A name that Python comes to only where all tests before it are true."""
+        if type(value) is Later and self.tests:
+            raise _AtRunTime
+        return _now(value)
+
     def _capture(self, subject: Any, p: Capture) -> Answer:
         return True, (subject,)
 
@@ -268,7 +347,7 @@ class _Traced:
         return True, ()
 
     def _value(self, subject: Any, p: Value) -> Answer:
-        return self._ask(lambda: subject == p.value)
+        return self._ask(lambda: subject == _now(p.value))
 
     def _singleton(self, subject: Any, p: Singleton) -> Answer:
         same = is_(subject, p.value)
@@ -282,7 +361,7 @@ class _Traced:
         cls = known_class(subject)
         if cls is None:
             raise _AtRunTime
-        if not issubclass(cls, collections.abc.Sequence) or issubclass(cls, _NOT_SEQUENCES):
+        if not cls.__flags__ & _SEQUENCE:
             return NO
         known = items.known_items(self.trace, subject)
         if known is None:
@@ -306,12 +385,13 @@ class _Traced:
 
     def _mapping(self, subject: Any, p: Mapping) -> Answer:
         cls = known_class(subject)
-        if cls is not None and not issubclass(cls, collections.abc.Mapping):
+        if cls is not None and not cls.__flags__ & _MAPPING:
             return NO
-        if cls is not dict or p.rest or not all(map(is_static, p.keys)):
+        keys = tuple(map(self._here, p.keys))
+        if cls is not dict or p.rest or not all(map(is_static, keys)) or len(set(keys)) < len(keys):
             raise _AtRunTime
         bound: list[Any] = []
-        for key, inner in zip(p.keys, p.patterns, strict=True):
+        for key, inner in zip(keys, p.patterns, strict=True):
             there = self.trace.protocol.contains(key, subject)
             if not isinstance(there, bool):
                 raise _AtRunTime
@@ -322,21 +402,23 @@ class _Traced:
         return True, tuple(bound)
 
     def _class(self, subject: Any, p: Class) -> Answer:
-        wanted = p.cls._facts.example if isinstance(p.cls, Object) else p.cls
+        wanted = self._here(p.cls)
+        wanted = wanted._facts.example if isinstance(wanted, Object) else wanted
         cls = known_class(subject)
         if cls is None or not isinstance(wanted, type):
             raise _AtRunTime
         if not issubclass(cls, wanted):
             return NO
-        bound: list[Any] = []
-        names = (*_positional(wanted, len(p.patterns)), *p.names)
-        for name, inner in zip(names, (*p.patterns, *p.named), strict=True):
-            value = subject
+        values: list[Any] = []
+        seen: set[str] = set()
+        for name in _attributes(wanted, p):
             if name is not None:
-                has = self._has(subject, name)
-                if not has:
+                _unseen(wanted, name, seen)
+                if not self._has(subject, name):
                     return NO
-                value = getattr(subject, name)
+            values.append(subject if name is None else getattr(subject, name))
+        bound: list[Any] = []
+        for value, inner in zip(values, (*p.patterns, *p.named), strict=True):
             fits, more = self.match(value, inner)
             if not fits:
                 return NO
@@ -345,12 +427,18 @@ class _Traced:
 
     def _has(self, subject: Any, name: str) -> bool:
         """Whether the subject has the attribute, where that is sure."""
+        cls = known_class(subject)
         if not isinstance(subject, Traced) or isinstance(subject, Tensor):
-            return hasattr(known_class(subject), name) or (
-                not isinstance(subject, Traced) and hasattr(subject, name)
-            )
+            return hasattr(cls, name) or (not isinstance(subject, Traced) and hasattr(subject, name))
+        found = inspect.getattr_static(cls, name, None)
+        if (
+            hasattr(type(found), "__get__")
+            and isinstance(inspect.getattr_static(type(found), "__get__"), types.FunctionType)
+            or isinstance(found, property)
+        ):
+            raise _AtRunTime  # it runs code, which may find that there is no such attribute
         who = subject._facts.identity
-        if self.trace.heap.get(who, "attr", name) is not NOTHING or hasattr(known_class(subject), name):
+        if self.trace.heap.get(who, "attr", name) is not NOTHING or hasattr(cls, name):
             return True
         if subject._facts.example is not None and hasattr(subject._facts.example, name):
             return True
@@ -372,12 +460,12 @@ class _Traced:
     def _any_value(self, subject: Any, p: Either, before: int) -> Answer:
         """`1 | 2 | 3` on a traced value: one test for all."""
         del self.tests[before:]
-        values = [q.value for q in p.patterns]
+        values = [q.value for q in p.patterns]  # each is asked where it is compared
 
         not_ = self.trace.protocol.truth_not
 
         def none_equals(rest: list[Any]) -> Any:
-            differs = not_(subject == rest[0])
+            differs = not_(subject == _now(rest[0]))
             return and_(differs, lambda: none_equals(rest[1:])) if len(rest) > 1 else differs
 
         def test() -> Any:

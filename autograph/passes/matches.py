@@ -18,6 +18,7 @@ from autograph.template import (
     branch,
     call,
     constant,
+    lambda_,
     load,
     locate,
     negation,
@@ -33,8 +34,10 @@ def matches(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
 
 
 class _Matches(Rewriter):
+    """first: whether what comes next in the pattern is what Python asks first of all."""
+
     def __init__(self, work: Work) -> None:
-        self.work = work
+        self.work, self.first = work, True
 
     def visit_Match(self, node: Any) -> Any:
         self.generic(node)
@@ -52,6 +55,7 @@ class _Matches(Rewriter):
             if case.guard is None:
                 return locate([*taken, *case.body], pattern)
             return locate([*taken, branch(case.guard, case.body, rest)], pattern)
+        self.first = True
         built, names = self.pattern(pattern)
         fits, bound = self.work.fresh("fits"), self.work.fresh("bound")
         asked = assign(targets([fits, bound]), self.work.ag("match", load(subject), built))
@@ -81,8 +85,15 @@ class _Matches(Rewriter):
             names += more
         return tuple_of(built), names
 
+    def later(self, value: Any) -> gast.AST:
+        """A name that Python may not come to: it may have no value then."""
+        first, self.first = self.first, False
+        if first or not isinstance(value, gast.Attribute):
+            return value
+        return self.make("Later", lambda_((), value))
+
     def _MatchValue(self, p: Any) -> tuple[gast.AST, list[str]]:
-        return self.make("Value", p.value), []
+        return self.make("Value", self.later(p.value)), []
 
     def _MatchSingleton(self, p: Any) -> tuple[gast.AST, list[str]]:
         return self.make("Singleton", constant(p.value)), []
@@ -94,6 +105,7 @@ class _Matches(Rewriter):
         return self.make("Bind", inner), [*names, p.name]
 
     def _MatchSequence(self, p: Any) -> tuple[gast.AST, list[str]]:
+        self.first = False
         star = next((i for i, q in enumerate(p.patterns) if isinstance(q, gast.MatchStar)), -1)
         if star < 0:
             built, names = self.several(p.patterns)
@@ -106,15 +118,18 @@ class _Matches(Rewriter):
         return made, [*first, *([rest] if rest else []), *last]
 
     def _MatchMapping(self, p: Any) -> tuple[gast.AST, list[str]]:
+        self.first = False
+        keys = tuple_of(map(self.later, p.keys))
         built, names = self.several(p.patterns)
-        made = self.make("Mapping", tuple_of(p.keys), built, constant(p.rest is not None))
+        made = self.make("Mapping", keys, built, constant(p.rest is not None))
         return made, [*names, *([p.rest] if p.rest else [])]
 
     def _MatchClass(self, p: Any) -> tuple[gast.AST, list[str]]:
+        cls = self.later(p.cls)
         built, names = self.several(p.patterns)
         named, more = self.several(p.kwd_patterns)
         keys = tuple_of(constant(k) for k in p.kwd_attrs)
-        return self.make("Class", p.cls, built, keys, named), [*names, *more]
+        return self.make("Class", cls, built, keys, named), [*names, *more]
 
     def _MatchOr(self, p: Any) -> tuple[gast.AST, list[str]]:
         parts = [self.pattern(q) for q in p.patterns]

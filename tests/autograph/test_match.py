@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import collections.abc
 import dataclasses
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests.autograph.beside import beside
 
 
 @dataclasses.dataclass
@@ -118,3 +120,192 @@ def test_errors_are_pythons() -> None:
     assert str(converted.value) == str(plain.value)
     with pytest.raises(TypeError, match="accepts 1 positional sub-pattern"):
         ag.function(too_many)(Circle(1))
+
+
+# ------------------------------------------------------------------ what is read, in which order, how often
+class Point:
+    __match_args__ = ("x", "y")
+
+    def __init__(self, x: Any, y: Any) -> None:
+        self.at = x, y
+
+    @property
+    def x(self) -> Any:
+        print("x is read")
+        return self.at[0]
+
+    @property
+    def y(self) -> Any:
+        print("y is read")
+        return self.at[1]
+
+
+class Row(collections.abc.Sequence):
+    """Says what is read; its items come in another order when it is gone over."""
+
+    def __init__(self, *items: Any) -> None:
+        self.items = items
+
+    def __len__(self) -> int:
+        print("length")
+        return len(self.items)
+
+    def __getitem__(self, at: Any) -> Any:
+        print("item", at)
+        return self.items[at]
+
+    def __iter__(self) -> Any:
+        print("all items")
+        return iter(self.items[::-1])
+
+
+class Table(collections.abc.Mapping):
+    def __init__(self, **items: Any) -> None:
+        self.items_ = items
+
+    def __len__(self) -> int:
+        print("length")
+        return len(self.items_)
+
+    def __getitem__(self, key: Any) -> Any:
+        print("item", key)
+        return self.items_[key]
+
+    def __iter__(self) -> Any:
+        return iter(self.items_)
+
+
+class Names:
+    a = "a"
+
+
+class NoTuple:
+    __match_args__ = ["x"]
+
+
+class NoText:
+    __match_args__ = (1,)
+
+
+def attributes_are_read_once(a: Any) -> Any:
+    match Point(a, 2):
+        case Point(x=1, y=3):
+            return "neither"
+        case Point(x, y=2):
+            return x
+    return None
+
+
+def attributes_are_read_before_patterns(a: Any) -> Any:
+    match Point(a, 2):
+        case Point(5, 3):
+            return 0
+        case Point(3, y):
+            return y
+    return None
+
+
+def attribute_raises(a: Any) -> Any:
+    class Raising:
+        @property
+        def gone(self) -> Any:
+            print("asked")
+            raise AttributeError("gone")
+
+    match Raising():
+        case Raising(gone=1):
+            return 1
+        case Raising():
+            return a
+    return None
+
+
+def items_are_gone_over(a: Any) -> Any:
+    match Row(a, 2, 4):
+        case [_, _]:
+            return 0
+        case [1, _, _]:
+            return 1
+        case [x, *rest]:
+            return x, rest
+    return None
+
+
+def items_are_picked(a: Any) -> Any:
+    match Row(a, 2, 4):
+        case [_, *_, 5]:
+            return 0
+        case [x, _, *_, y]:
+            return x, y
+    return None
+
+
+def keys_are_looked_up_first(a: Any) -> Any:
+    match Table(a=a, b=2):
+        case {"a": 7, "b": _}:
+            return 0
+        case {"a": _, "b": _, "c": _}:
+            return 1
+        case {"a": x, **rest}:
+            return x, rest
+    return None
+
+
+def one_key_twice(a: Any) -> Any:
+    match {"a": a, "b": 2}:
+        case {"a": 1, Names.a: 2}:
+            return a
+    return None
+
+
+def names_that_nobody_comes_to(a: Any) -> Any:
+    match (a, 1):
+        case ("other", Names.missing):
+            return 0
+        case {Names.missing: 1} | [_, _, Names.missing()]:
+            return 1
+        case (3 | 1, 1) | (Names.missing, 2):
+            return 2
+    return None
+
+
+def errors_of_class_patterns(a: Any) -> Any:
+    made: list[Any] = []
+    for cls, x in ((NoTuple, NoTuple()), (NoText, NoText()), (Names, Names()), (len, a)):
+        try:
+            match x:
+                case cls(1):
+                    made.append(x)
+        except TypeError as error:
+            made.append(str(error))
+    try:
+        match a:
+            case int(_, _) | float(_, _):
+                made.append(a)
+    except TypeError as error:
+        made.append(str(error))
+    try:
+        match Point(a, 2):
+            case Point(_, x=2):
+                made.append(a)
+    except TypeError as error:
+        made.append(str(error))
+    return made
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        attributes_are_read_once,
+        attributes_are_read_before_patterns,
+        attribute_raises,
+        items_are_gone_over,
+        items_are_picked,
+        keys_are_looked_up_first,
+        one_key_twice,
+        names_that_nobody_comes_to,
+        errors_of_class_patterns,
+    ],
+)
+def test_reads_what_python_reads(program: Callable[..., Any]) -> None:
+    beside(program)
