@@ -13,13 +13,13 @@ import numpy as np
 
 from runtime import tree
 from runtime.elements import WEAK_CLASSES
-from runtime.ir.graph import Value
+from runtime.ir.graph import Graph, Value
 from runtime.ops.batch import Item
 from runtime.pushing import NotPushed, Pusher, facts
 from runtime.scans import length, map_fn
 from runtime.trace.byhand import apply, closed, leaves_of, opened
 from runtime.trace.core import Diverged, Trace, active
-from runtime.types import ArrayType, WeakType, static_or_weak
+from runtime.types import ArrayType, Type, WeakType, static_or_weak
 from runtime.vectorizing import Batched, Compiler, Rows
 
 _NEW_PROMOTION = int(np.__version__.partition(".")[0]) >= 2  # scalars and arrays have one promotion
@@ -124,23 +124,26 @@ def _pushed(trace: Trace, one: Callable[[Any], Any], moving: list[Any], types: l
     for outer, inner in builder.captures.items():
         shape, _, turned, kind = facts(outer.type)
         entries[inner] = Item(trace.wrap(outer), shape, False, turned, kind)
-    pusher = Pusher(trace, count)
+    graph = Graph("item", (*params, *builder.captures.values()), tuple(builder.nodes), tuple(results))
+    kinds = [_result_type(x.type) for x in results]
     strict, trace.strict = trace.strict, True  # what can't be done together is not to be left to Python
     try:
-        made = pusher.run(builder.nodes, results, entries)
+        made = Pusher(trace, graph, count).results(entries, kinds)
     except Exception as problem:
         raise NotPushed(f"{type(problem).__name__}: {problem}".partition("\n")[0]) from problem
     finally:
         trace.strict = strict
-    out = []
-    for x, operand in zip(made, results, strict=True):
-        t = static_or_weak(operand.type)
-        if isinstance(t, WeakType):
-            t = ArrayType(np.dtype(WEAK_CLASSES[t.kind]), ())
-        if not isinstance(t, ArrayType):
-            raise NotPushed(f"a result of type {t}")
-        out.append(pusher.spread(x, True, t))
-    return closed(tree.unflatten(structure, out))
+    return closed(tree.unflatten(structure, made))
+
+
+def _result_type(t: Type) -> ArrayType:
+    """The type of one item's result as an array; NotPushed for what is none."""
+    t = static_or_weak(t)
+    if isinstance(t, WeakType):
+        return ArrayType(np.dtype(WEAK_CLASSES[t.kind]), ())
+    if not isinstance(t, ArrayType):
+        raise NotPushed(f"a result of type {t}")
+    return t
 
 
 def _row_type(t: ArrayType) -> ArrayType:

@@ -4,7 +4,8 @@ In: the nodes that a function of one item records, and which of the values they 
 Out: the nodes for all items, in the trace that is running: each op once, for arrays with a first axis more.
 What no item changes is computed once.  What always holds: an op without a rule is done item by item; where
 what an item does depends on its own values, or on more than values (an effect, an object), NotPushed is
-raised, and nothing is said of what was recorded so far.
+raised, and nothing is said of what was recorded so far.  Writes are done together only into arrays that each
+item makes for itself, of which no other look is taken than one that is a look at all of them, too.
 """
 
 from __future__ import annotations
@@ -18,16 +19,18 @@ import numpy as np
 from runtime.autodiff.staged.calls import is_errstate
 from runtime.autodiff.staged.kinds import elementwise
 from runtime.functional import cond, for_loop, while_loop
-from runtime.ir.calls import callee
+from runtime.ir.calls import all_nodes, callee
 from runtime.ir.effects import effect_of
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.opdef import PURE, OpDef
-from runtime.ops.batch import TURNING, Item, rule_of
-from runtime.passes.facts import makes_new
+from runtime.ir.walk import walk_nodes
+from runtime.ops.batch import LOOKS, STRAIGHT, TURNING, VIEWS, Item, rule_of
+from runtime.passes.aliases import OUTSIDE, Aliases
+from runtime.passes.facts import SMALL_FLOATS, makes_new, mutable
 from runtime.trace.byhand import at_run_time
 from runtime.trace.core import Trace
 from runtime.trace.regions import close_regions
-from runtime.types import OBJECT, ArrayType, StaticType, Type, WeakType
+from runtime.types import OBJECT, ArrayType, StaticType, Type, WeakType, static_or_weak
 
 Entry = Any  # Item, or a tuple or list of entries
 _CONTAINERS = ("py.tuple", "py.list", "py.dict")
@@ -39,12 +42,45 @@ class NotPushed(BaseException):
 
 
 class Pusher:
-    """Records nodes for all items.  count: how many items there are."""
+    """Records nodes for all items.  graph: what one item does.  count: how many items there are."""
 
-    def __init__(self, trace: Trace, count: Any) -> None:
-        self.trace, self.count = trace, count
+    def __init__(self, trace: Trace, graph: Graph, count: Any) -> None:
+        self.trace, self.graph, self.count = trace, graph, count
+        self.written: frozenset[Value] = frozenset()  # classes of memory that items write to
         self.managers: list[Any] = []  # contexts that only say what becomes of floating-point warnings
         self.quiet = False  # whether such warnings are silent here
+
+    def results(self, entries: Mapping[Value, Entry], types: Sequence[Type]) -> list[Any]:
+        """The results of all items, given the entries of the parameters: arrays that nobody else has.
+
+        types: of what each result is for one item."""
+        self._look_for_writes()
+        made, out = self.run(self.graph.nodes, self.graph.results, entries), []
+        seen: set[int] = set()
+        for x, t in zip(made, types, strict=True):
+            value = self.spread(x, True, t)
+            if x.batched and (not x.own or id(value) in seen):
+                value = self.trace.record("nd.copy", [value], {})
+            elif x.batched and x.shape:
+                value = self.trace.record("np.ascontiguousarray", [value], {})
+            seen.add(id(x.value))
+            out.append(value)
+        return out
+
+    def _look_for_writes(self) -> None:
+        """Find what items write to; NotPushed where another item, or code outside, could see it."""
+        inner = [n for n in all_nodes(self.graph) if n.op == "setitem"]
+        if not inner:
+            return
+        writes = [n for n in walk_nodes(self.graph) if n.op == "setitem"]
+        self.aliases = Aliases(self.graph, self.trace.table)
+        self.written = frozenset(self.aliases.of(n.inputs[0]) for n in writes)
+        if OUTSIDE in self.written or len(writes) < len(inner):
+            raise NotPushed("a write into memory of others")
+
+    def is_written(self, x: Operand) -> bool:
+        """Whether items write to the memory of an array, or of what may share it."""
+        return bool(self.written) and mutable(x.type) and self.aliases.of(x) in self.written
 
     # ------------------------------------------------------------------ graphs
     def run(
@@ -52,16 +88,11 @@ class Pusher:
     ) -> list[Entry]:
         """The results for all items, given the entries of all values from outside."""
         env: dict[Value, Entry] = dict(entries)
-        written = {node.inputs[0] for node in nodes if node.op == "setitem"}
         for node in _needed(nodes, results):
             made = self.node(node, [self.entry(x, env) for x in node.inputs])
-            if written.intersection(node.outputs):
-                if not makes_new(node, self.trace.table):
-                    raise NotPushed("a write into memory of others")
-                (out,) = node.outputs
-                made = [
-                    dataclasses.replace(made[0], value=self.spread(made[0], True, out.type), batched=True)
-                ]
+            if makes_new(node, self.trace.table) and self.is_written(node.outputs[0]):
+                value = self.spread(made[0], True, node.outputs[0].type)
+                made = [dataclasses.replace(made[0], value=value, batched=True)]
             env.update(zip(node.outputs, made, strict=True))
         return [self.entry(x, env) for x in results]
 
@@ -94,7 +125,7 @@ class Pusher:
         if not any(map(batched, inputs)):
             return self.shared(node, inputs)
         if node.op == "py.call" and inputs[0].value in (float, complex) and len(inputs) == 2:
-            return inputs[1:]  # an element of the array is that number
+            return [self.number(inputs[1], inputs[0].value)]
         if node.op == "cond":
             return self.cond(node, inputs)
         if node.op in _LOOPS:
@@ -179,6 +210,13 @@ class Pusher:
         )
         return [Item(self.trace.wrap(v), *facts(v.type)) for v in made]
 
+    def number(self, x: Entry, kind: type) -> Item:
+        """A Python number made of an item: what stands for it is the element of an array."""
+        if not isinstance(x, Item) or x.shape or x.kind not in ("biuf" if kind is float else "biufc"):
+            raise NotPushed(f"{kind.__name__} of this")
+        dtype = np.dtype(kind)
+        return Item(self.trace.record("nd.astype", [x.value, dtype], {}), (), True, False, dtype.kind, True)
+
     def op(self, node: Node, inputs: list[Entry]) -> Item:
         """An op on arrays."""
         t = node.outputs[0].type
@@ -189,13 +227,20 @@ class Pusher:
         for x in inputs:
             if isinstance(x, Item) and x.batched and not x.kind:
                 raise NotPushed(f"{node.op} takes an object")
+        if _adapts(node, inputs):
+            raise NotPushed(f"{node.op} of a Python number of each item, which takes the dtype of the other")
         made = None
         if not any(map(batched, keywords.values())):
             made = self.by_rule(row, inputs[:count], {name: value_of(x) for name, x in keywords.items()})
+        if self.is_written(node.outputs[0]) and not makes_new(node, self.trace.table):
+            if made is None or node.op not in VIEWS or any(map(batched, inputs[1:])):
+                raise NotPushed(f"{node.op} of memory that is written to")
+        own = made is None or node.op not in LOOKS
         if made is None:
             made = self.each(node, row, inputs, t)
-        turned = len(t.shape) > 1 and (node.op in TURNING or any(x.turned for x in _items(inputs)))
-        return Item(made, t.shape, True, turned, t.dtype.kind)
+        elif not own and not t.shape and self.is_written(node.inputs[0]):  # a number stays what it was
+            made, own = self.trace.record("nd.copy", [made], {}), True
+        return Item(made, t.shape, True, _turned(node, t.shape, inputs), t.dtype.kind, own)
 
     def by_rule(self, row: OpDef, items: list[Entry], keywords: dict[str, Any]) -> Any:
         """What the rule of the op gives; None where there is none, or it does not apply."""
@@ -247,12 +292,14 @@ class Pusher:
             t = out.type
             if not isinstance(t, ArrayType) or t.shape is None or not isinstance(a, Item):
                 raise NotPushed("a branch that depends on the item")
+            if self.is_written(out) or inputs[0].shape:
+                raise NotPushed("a branch that depends on the item")
             asked = inputs[0].value
             if t.shape:
                 spread = (slice(None), *(None,) * len(t.shape))
                 asked = asked[spread]
             chosen = self.trace.record("np.where", [asked, self.spread(a, True, t), self.spread(b, True, t)])
-            made.append(Item(chosen, t.shape, True, a.turned or b.turned, t.dtype.kind))
+            made.append(Item(chosen, t.shape, True, a.turned or b.turned, t.dtype.kind, True))
         return made
 
     def loop(self, node: Node, inputs: list[Entry]) -> Sequence[Entry]:
@@ -372,6 +419,23 @@ def value_of(x: Entry) -> Any:
 
 def _items(entries: Sequence[Entry]) -> list[Item]:
     return [y for x in entries for y in (_items(x) if isinstance(x, (tuple, list)) else [x])]
+
+
+def _adapts(node: Node, inputs: Sequence[Entry]) -> bool:
+    """Whether a Python number of each item takes the dtype of another operand, as no array does."""
+    pairs = zip(node.inputs, inputs, strict=True)
+    if not any(isinstance(x.type, WeakType) and batched(y) for x, y in pairs):
+        return False
+    return any(getattr(static_or_weak(x.type), "dtype", None) in SMALL_FLOATS for x in node.inputs)
+
+
+def _turned(node: Node, shape: Sequence[int | None], inputs: Sequence[Entry]) -> bool:
+    """Whether the elements of a result may lie in memory in another way than in C order."""
+    plain = len(inputs) == 1
+    if len(shape) < 2 or (plain and node.op in STRAIGHT):
+        return False
+    turns = node.op in TURNING or "order" in node.keywords or (not plain and node.op in STRAIGHT)
+    return turns or any(x.turned for x in _items(inputs))
 
 
 def facts(t: Type) -> tuple[tuple[int | None, ...], bool, bool, str]:

@@ -27,6 +27,7 @@ class Item:
     batched: whether the value has a first axis more, along which the items lie; else all share it.
     turned: whether the elements of an item may lie in memory in another way than in C order.
     kind: the kind of its dtype, empty for what is no array.
+    own: whether the memory of the value is nobody else's.
     """
 
     value: Any
@@ -34,6 +35,7 @@ class Item:
     batched: bool = False
     turned: bool = False
     kind: str = ""
+    own: bool = False
 
     @property
     def rank(self) -> int:
@@ -57,19 +59,36 @@ def elementwise(row: OpDef, emit: Emit, items: Items, keywords: dict[str, Any]) 
     if keywords or not all(isinstance(x, Item) for x in items):
         return None
     rank = max(x.rank for x in items)
+    if rank == 0 and row.name in _OTHERWISE and any(x.kind == "c" for x in items):
+        return None
     return emit(row.name, [aligned(x, rank) for x in items], {})
 
 
 def power(row: OpDef, emit: Emit, items: Items, keywords: dict[str, Any]) -> Any:
     """`**`: of scalars it is another function than of arrays, with other last bits."""
-    return None if max(x.rank for x in items) == 0 else elementwise(row, emit, items, keywords)
+    return None if max(x.rank for x in items) == 0 else to_a_power(row, emit, items, keywords)
+
+
+def to_a_power(row: OpDef, emit: Emit, items: Items, keywords: dict[str, Any]) -> Any:
+    """`np.power`: where all elements are raised to one power, that is by multiplying or a square root."""
+    if len(items) == 2 and (items[1].batched or items[1].rank):
+        base, exponent = items
+        several = None not in exponent.shape and np.prod(exponent.shape, dtype=np.int64) > 1
+        if exponent.shape != base.shape or not several:
+            return None
+    return elementwise(row, emit, items, keywords)
 
 
 def same_op(row: OpDef, emit: Emit, items: Items, keywords: dict[str, Any]) -> Any:
     """An op of one array that does the same to the leading axes of many, or does not see the axes."""
-    if not items[0].batched or any(x.batched for x in items[1:]):
+    if not items[0].batched or any(x.batched for x in items[1:]) or ordered(row, items, keywords):
         return None
     return emit(row.name, [x.value for x in items], keywords)
+
+
+def ordered(row: OpDef, items: Items, keywords: Mapping[str, Any]) -> bool:
+    """Whether an order of elements in memory is asked for."""
+    return "order" in keywords or (row.name in ("nd.copy", "np.copy") and len(items) > 1) or len(items) > 2
 
 
 def stacks(row: OpDef, emit: Emit, items: Items, keywords: dict[str, Any]) -> Any:
@@ -181,9 +200,20 @@ def reshape(row: OpDef, emit: Emit, items: Items, keywords: dict[str, Any]) -> A
 
 
 def flat(row: OpDef, emit: Emit, items: Items, keywords: dict[str, Any]) -> Any:
-    """`x.ravel()`, `x.flatten()`."""
+    """`x.ravel()`."""
     (x, *more) = items
     return None if more else reshape(row, emit, [x, Item(-1)], keywords)
+
+
+def flattened(row: OpDef, emit: Emit, items: Items, keywords: dict[str, Any]) -> Any:
+    """`x.flatten()`, which is a copy even of what is flat."""
+    made = flat(row, emit, items, keywords)
+    return None if made is None else emit("nd.copy", [made], {})
+
+
+def straight(row: OpDef, emit: Emit, items: Items, keywords: dict[str, Any]) -> Any:
+    """`np.ascontiguousarray(x)`, which gives numbers an axis."""
+    return same_op(row, emit, items, keywords) if items[0].rank else None
 
 
 def transposed(row: OpDef, emit: Emit, items: Items, keywords: dict[str, Any]) -> Any:
@@ -242,7 +272,9 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(["np.cumsum", "np.cumprod", "np.flip"], along(None)),
     **dict.fromkeys(["np.sort", "np.argsort"], along(-1)),
     **dict.fromkeys(["np.reshape", "nd.reshape"], reshape),
-    **dict.fromkeys(["np.ravel", "nd.flatten"], flat),
+    "np.ravel": flat,
+    "nd.flatten": flattened,
+    "np.ascontiguousarray": straight,
     "np.concatenate": joined,
     "np.stack": joined,
     "np.array": array_of,
@@ -252,8 +284,19 @@ RULES: dict[str, Rule] = {
     "matmul": product,
     "np.matmul": product,
     "pow": power,
+    **dict.fromkeys(["np.power", "np.pow", "np.float_power"], to_a_power),
 }
-TURNING = frozenset({"np.transpose", "py.getattr", "np.swapaxes", "np.moveaxis", "np.rollaxis", "getitem"})
+# Of single complex numbers these have other bits than of arrays of them.
+_OTHERWISE = frozenset({"abs", "mul", "lt", "le", "gt", "ge", "np.square"})
+TURNING = frozenset(
+    "np.transpose py.getattr np.swapaxes np.moveaxis np.rollaxis getitem np.asfortranarray np.einsum".split()
+)
+# After these the elements of an item lie in C order, unless another order is asked for.
+STRAIGHT = frozenset({"np.ascontiguousarray", "nd.copy"})
+# Rules for these give a view of the value of their first operand exactly where the op gives one of an item.
+VIEWS = frozenset({"np.transpose", "py.getattr", "np.flip", "getitem"})
+# Rules for these may give memory of their operand; all others give memory of its own.
+LOOKS = VIEWS | {"np.reshape", "nd.reshape", "np.ravel", "nd.astype", "np.ascontiguousarray"}
 
 
 def rule_of(row: OpDef) -> Rule | None:

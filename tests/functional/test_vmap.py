@@ -354,3 +354,166 @@ def test_gradients_through():
         assert np.allclose(ag.grad(f, argnums=1)(ROWS, W), expected, rtol=1e-13)
     per_example = ag.vmap(ag.grad(lambda row: (row**2).sum()))(ROWS)
     assert np.array_equal(per_example, 2 * ROWS)
+
+
+def flattened_before(x):
+    y = x.copy()
+    z, y[0] = y.flatten(), 7
+    return z, y
+
+
+def strided_before(x):
+    y = x.copy()
+    z, y[0] = y[::2].ravel(), 7
+    return z, y
+
+
+def raveled(x):
+    y = x + 0
+    z, y[0, 0] = y.ravel(), 7
+    return z, y
+
+
+def swapped(x):
+    y = x + 0
+    z, y[0, 0] = np.swapaxes(y, 0, 1), 7
+    return z, y
+
+
+def written_through_a_look(x):
+    y = x + 0
+    z = np.swapaxes(y, 0, 1)
+    for k in range(40):
+        z[0, 0] = z[0, 0] * 0.5 + k
+    return y, z
+
+
+def row_of_its_own(x, i):
+    y = x * 1
+    z, y[0], y[1] = y[i], 5, 6
+    return z, y
+
+
+def numbers_before(x):
+    y = x.copy()
+    a, b, *_ = y
+    y[:] = 5
+    return a, b, y[0]
+
+
+def carried(x):
+    y = np.zeros(4)
+    z = y[1:]
+    for k in range(40):
+        y[k % 4] = y[k % 4] * 0.5 + x[k % 4]
+        y = y * x
+    return y, z
+
+
+def one_of_two(x, flag):
+    y = x * 1
+    z = y if flag else y[::-1]
+    y[0] = 9
+    return z + 0, z
+
+
+def writes_to_the_argument(x, y):
+    x[0] = 7
+    return y.sum(), x
+
+
+# where it matters whether an array is a look at another one, or what it was
+MEMORY = [
+    (flattened_before, lambda: (ROWS.copy(),), 0),
+    (strided_before, lambda: (ROWS.copy(),), 0),
+    (raveled, lambda: (CUBES.copy(),), 0),
+    (swapped, lambda: (CUBES.copy(),), 0),
+    (written_through_a_look, lambda: (CUBES.copy(),), 0),
+    (row_of_its_own, lambda: (CUBES.copy(), INDEX), 0),
+    (numbers_before, lambda: (ROWS.copy(),), 0),
+    (carried, lambda: (ROWS.copy(),), 0),
+    (one_of_two, lambda: (ROWS.copy(), True), (0, None)),
+    (writes_to_the_argument, lambda: (ROWS.copy(),) * 2, 0),
+    (writes_to_the_argument, lambda: (lambda x: (x, x[::-1]))(ROWS.copy()), 0),
+    (writes_to_the_argument, lambda: (ROWS.copy(),) * 2, (0, None)),
+]
+
+
+@pytest.mark.parametrize("f,given,axes", MEMORY, ids=lambda x: getattr(x, "__name__", None))
+def test_memory(f, given, axes):
+    v, before = ag.vmap(f, in_axes=axes), given()
+    expected = stacked(one_by_one(f, before, axes))
+    for call in (v, v, ag.function(lambda *a: v(*a))):
+        args = given()
+        assert same(call(*args), expected)
+        assert all(np.array_equal(x, y) for x, y in zip(args, before, strict=True))
+
+
+LOOKS = [
+    (lambda x: x, ROWS, 0),
+    (lambda x: (x, x), ROWS, 0),
+    (lambda x: x[1:], ROWS, 0),
+    (lambda x: x[0], ROWS, 0),
+    (lambda x: x, SCALARS, 0),
+    (lambda x: x.T, CUBES, 0),
+    (lambda x: x.T * 2, CUBES, 0),
+    (lambda x: x * 2, ROWS, 1),
+    (lambda x: x.reshape(2, 2), ROWS, 0),
+    (lambda x: (SHARED, SHARED), ROWS, 0),
+    (lambda x: (lambda y: [y, y[1:], y])(x * 2), ROWS, 0),
+]
+
+
+@pytest.mark.parametrize("f,x,axis", LOOKS)
+def test_results_are_arrays_of_their_own(f, x, axis):
+    v = ag.vmap(f, in_axes=axis)
+    for call in (v, v, ag.function(lambda a: v(a))):
+        given = x.copy()
+        got = call(given)
+        results = list(got) if isinstance(got, (tuple, list)) else [got]
+        for k, one in enumerate(results):
+            assert one.flags.c_contiguous and one.flags.writeable and not v.not_together
+            assert not any(np.shares_memory(one, other) for other in (given, SHARED, *results[:k]))
+
+
+COMPLEX = np.array([1.3 - 0.7j, 0.1 + 2.3j, 0.7179014421475086 - 0.06657848442724743j, 5j, np.nan - 1j] * 7)
+POWERS, HALVES = np.array([-0.0, 4.0, -np.inf, np.inf, 2.0]), np.full(5, 0.5)
+KINDS = [
+    (lambda i: float(i), (INTS[:, 0],)),
+    (lambda i: float(i) // 2, (INTS[:, 0],)),
+    (lambda i: complex(i), (INTS[:, 0],)),
+    (lambda x, y: y * float(x), (SCALARS, F32)),
+    (lambda x: float(x) * np.float32(1.1), (SCALARS,)),
+    (lambda x, y: y == float(x), (F32[:, 0] + 1e-12, F32)),
+    (lambda z: (abs(z), z * z, np.square(z), z * (1 + 2j)), (COMPLEX,)),
+    (lambda z, w: (z < w, z >= w), (COMPLEX, COMPLEX[::-1])),
+    (lambda x, p: (x**p, np.power(x, p)), (POWERS, HALVES)),
+    (lambda x, p: (x**p, np.power(x, p)), (np.stack([POWERS] * 5), HALVES)),
+    (lambda x, p: np.power(x, p), (POWERS[:, None], HALVES[:, None])),
+    (lambda x: np.outer(x, x).copy(order="F").sum(), (RNG.normal(size=(7, 40)),)),
+]
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("f,args", KINDS)
+def test_kinds_of_numbers_and_their_bits(f, args):
+    expected = stacked(one_by_one(f, args, 0))
+    for call in (ag.vmap(f), ag.function(lambda *a: ag.vmap(f)(*a))):
+        got = call(*args)
+        assert same(got, expected) and signs(got) == signs(expected)
+
+
+def signs(found):
+    """Which numbers are negative, zeros as well."""
+    if isinstance(found, tuple):
+        return tuple(map(signs, found))
+    return np.signbit(np.nan_to_num(found.real)).tolist()
+
+
+def test_a_branch_on_an_array_of_one_number():
+    def f(x):
+        with np.errstate(all="ignore"):
+            y = np.sqrt(x[0]) if x > 0 else x[0]
+        return y * 2
+
+    assert same(ag.vmap(f)(ROWS[:, :1]), stacked([f(x) for x in ROWS[:, :1]]))

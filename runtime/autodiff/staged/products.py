@@ -404,11 +404,9 @@ def _together(
             else:
                 dims, _, is_turned, kind = facts(p.type)
                 entries[p] = Item(trace.wrap(trace.operand(x)), dims, False, is_turned, kind)
-        pusher = Pusher(trace, size)
-        found = iter(pusher.run(way.graph.nodes, way.graph.results, entries))
         kinds = [cotangent_type(x.type) for x in way.graph.results]
-        spread = iter([pusher.spread(x, True, k) for x, k in zip(found, kinds, strict=True)])
-        return [next(spread) if r else None for r in way.reached]
+        found = iter(Pusher(trace, way.graph, size).results(entries, kinds))
+        return [next(found) if r else None for r in way.reached]
     except (NotPushed, Diverged, Exception):  # whatever it is, they are done one by one
         trace.rollback(mark)
         return None
