@@ -383,6 +383,18 @@ def _class_value(trace: Trace, cls: type) -> Any:
     return cls if is_static(cls) else trace.constant(cls)
 
 
+def _numpy_number(cls: type) -> Rule:
+    """A class of NumPy's numbers, called with a real number."""
+    claim = ArrayType(np.dtype(cls), (), True)
+
+    def rule(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if len(args) != 1 or kwargs or not _ordered(static_or_weak(trace.type_of(args[0]))):
+            return NotImplemented
+        return _recorded(cls, claim)(trace, args, kwargs)
+
+    return rule
+
+
 def _callable(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if len(args) != 1 or not isinstance(args[0], Traced):
         return NotImplemented
@@ -529,6 +541,7 @@ BUILTINS: dict[Any, Rule] = {
     dict: _dict,
     set: _set,
     sorted: _sorted,
+    **{np.dtype(code).type: _numpy_number(np.dtype(code).type) for code in "?bBhHiIlLfd"},
     range: _range,
     enumerate: _iterator(enumerate, _pairs),
     zip: _iterator(zip, _zipped),

@@ -103,9 +103,14 @@ def typed(state: State, node: Node, args: list[Val]) -> Node:
     if len(node.outputs) != 1 or not isinstance(node.outputs[0].type, ObjectType) or rule is None:
         return node
     count = len(args) - len(node.keywords)
-    types = [_type(state, x, given) for x, given in zip(args, node.inputs, strict=True)]
+    types = types_of(state, node, args)
     made = rule(*types[:count], **dict(zip(node.keywords, types[count:], strict=True)))
     return dataclasses.replace(node, outputs=(Value(made),))
+
+
+def types_of(state: State, node: Node, args: Sequence[Val]) -> list[Type]:
+    """The types of the inputs of a node."""
+    return [_type(state, x, given) for x, given in zip(args, node.inputs, strict=True)]
 
 
 def _type(state: State, x: Val, given: Operand) -> Type:
@@ -265,19 +270,29 @@ def plain(state: State, node: Node, args: list[Val], value: Callable[..., Val]) 
     no instructions for it (`value`), and wherever a random number is drawn."""
     if draws(node, args):
         return drawn(state, node, args), True
-    e, state.released = state.e, False
+    state.released = False
     if not callable_here(state, node, args):
         return value(state, node, args), state.released
-    mark, owned, free = e.mark(), state.owned, list(state.free)
+    undone = undo(state)
     try:
         return value(state, node, args), state.released
     except Unlowered as reason:
-        e.rollback(mark)
-        state.owned, state.free = owned, free
+        undone()
         try:
             return called(state, node, args), True
         except Unlowered:
             raise reason from None
+
+
+def undo(state: State) -> Callable[[], None]:
+    """What makes all of the code unwritten that is written from now on."""
+    mark, owned, free = state.e.mark(), state.owned, list(state.free)
+
+    def back() -> None:
+        state.e.rollback(mark)
+        state.owned, state.free = owned, list(free)
+
+    return back
 
 
 def draws(node: Node, args: Sequence[Val]) -> bool:

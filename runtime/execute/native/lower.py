@@ -27,6 +27,7 @@ from runtime.execute.native import (
     plain_nodes,
     ranges,
     shares,
+    spelled,
     streams,
     telling,
 )
@@ -311,10 +312,29 @@ class _Lowering:
 
     def plain(self, node: Node, args: list[Val]) -> Val:
         """The result of a node without regions."""
-        made, outside = callbacks.plain(self.state, node, args, plain_nodes.value)
+        made, outside = callbacks.plain(self.state, node, args, self.instructions)
         if outside:
             self.touch()  # other threads may have run
         return made
+
+    def instructions(self, state: State, node: Node, args: list[Val]) -> Val:
+        """The result of a node for which there are instructions, or a graph of others for which there are."""
+        undo = callbacks.undo(state)
+        try:
+            return plain_nodes.value(state, node, args)
+        except Unlowered as reason:
+            graph = spelled.spelled(node, callbacks.types_of(state, node, args))
+            if graph is None:
+                raise
+            given = [x for x, of in zip(args, node.inputs, strict=True) if isinstance(of, Value)]
+            undo()
+            try:
+                made = self.region(graph, given)
+            except Unlowered:
+                raise reason from None
+            if made is None:
+                raise
+            return made[0]
 
     def quietly(self, node: Node, args: list[Val]) -> list[Val] | None:
         """A `with np.errstate(...)` that ignores: what is flagged in it is forgotten."""

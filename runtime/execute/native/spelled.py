@@ -1,0 +1,73 @@
+"""Nodes that have no instructions of their own, as graphs of others that do.
+
+In: a node, and the types of its operands.  Out: a graph with a parameter for each operand that is a value, in
+their order; None where nothing is known that says the same.  What always holds: where the graph does not
+raise, it gives what the node gives, bit by bit; it raises where the node raises or warns, and may elsewhere.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+from runtime.errors import AutographError
+from runtime.execute.native import spellings
+from runtime.ir.graph import Const, Graph, Node
+from runtime.ir.walk import walk_nodes
+from runtime.passes.pipeline import optimise
+from runtime.trace.api import trace_call
+from runtime.trace.record import Argument
+from runtime.types import ArrayType, ObjectType, StaticType, Type, WeakType, describes
+
+
+def spelled(node: Node, types: Sequence[Type]) -> Graph | None:
+    """The graph.  types: of the operands, `StaticType` for constants."""
+    if node.op not in spellings.SPELLINGS or len(node.outputs) != 1 or not all(map(_plain, types)):
+        return None
+    given = tuple(
+        StaticType(x.value) if isinstance(x, Const) else t for x, t in zip(node.inputs, types, strict=True)
+    )
+    try:
+        return _spelled(node.op, given, node.keywords, node.outputs[0].type)
+    except TypeError:  # a constant that has no hash
+        return None
+
+
+def _plain(t: Type) -> bool:
+    """Whether it is a type of numbers and arrays on this machine, or a constant."""
+    if isinstance(t, ArrayType):
+        return t.device == "cpu" and t.shape is not None and (t.scalar or t.shape != ())
+    return isinstance(t, (WeakType, StaticType))
+
+
+@functools.lru_cache(maxsize=512)
+def _spelled(op: str, types: tuple[Type, ...], keywords: tuple[str, ...], wanted: Type) -> Graph | None:
+    count = len(types) - len(keywords)
+    loose = [k for k, t in enumerate(types) if not isinstance(t, StaticType)]
+
+    def run(*values: Any) -> Any:
+        given = [getattr(t, "value", None) for t in types]
+        for k, x in zip(loose, values, strict=True):
+            given[k] = x
+        return spellings.SPELLINGS[op](*given[:count], **dict(zip(keywords, given[count:], strict=True)))
+
+    arguments = [Argument(f"x{k}", None, types[k]) for k in loose]
+    try:
+        found = trace_call(run, arguments, {}, name=op.replace(".", "_"), strict=True)
+    except AutographError:
+        return None
+    graph = optimise(found.graph).graph
+    known = len(graph.results) == 1 and _agree(graph.results[0].type, wanted)
+    again = any((node.op, node.keywords) == (op, keywords) for node in walk_nodes(graph))
+    return None if found.guards or again or not known else graph
+
+
+def _agree(found: Type, wanted: Type) -> bool:
+    """Whether a result is of the type that the node claims, which may say less."""
+    if isinstance(found, ArrayType) and isinstance(wanted, ArrayType):
+        sizes = wanted.shape is None or found.shape is None or len(wanted.shape) == len(found.shape)
+        return found.dtype == wanted.dtype and found.scalar == wanted.scalar and sizes
+    if isinstance(found, StaticType) and describes(wanted, found.value):
+        return True
+    return found == wanted or isinstance(wanted, ObjectType) and wanted.cls is None
