@@ -324,36 +324,36 @@ class Opened:
         if self.holders:
             lines.append(f"if {asked}one_place({whose}, above.holders, outside): {leave}")
         places = ", ".join(_place(self.held_by(k), k, name) for k, name in self.read)
-        reads = ["try:", f"    {_names(held)} = {places + ',' if held else '()'}"]
-        reads += [f"    {_place(self.held_by(k), k, name)}" for k, name in self.there]
-        reads += ["except (AttributeError, KeyError, NameError):", f"    {leave}"]
+        reads = [f"{_names(held)} = {places + ',' if held else '()'}"]
+        reads += [_place(self.held_by(k), k, name) for k, name in self.there]
         said = [self.said(k, space) for k, one in self.holders if one.cls not in (dict, list)]
         if any(said):
-            lines += [f"if {' or '.join(filter(None, said))}:", f"    held = values(({every},))"]
-            lines += [f"    if held is None: {leave}", f"    {_names(held)} = held"]
-            lines += ["else:", *(f"    {line}" for line in reads)]
-        else:
-            lines += reads
-        outer: list[str] = []
-        if "begin" in space:
-            outer = [f"o{i}" for i in range(len(self.graph.params) - len(self.rest) - len(held))]
-            lines += ["try:", f"    {_names(outer)} = begin()"]
-            lines += [f"except Exception: {leave}  # a name means something else: the plan says so"]
-        given = ", ".join([*(args[k] for k in self.rest), *held, *outer])
-        call = [f"found = part({given})"]
+            odd = [f"held = values(({every},))", "if held is None: raise KeyError", f"{_names(held)} = held"]
+            reads = [f"if {' or '.join(filter(None, said))}:", *_indented(odd), "else:", *_indented(reads)]
+        outer = [f"o{i}" for i in range(len(self.graph.params) - len(self.rest) - len(held))]
+        inside = self.call([*(args[k] for k in self.rest), *held, *outer], whose, leave, space)
+        if "begin" in space:  # where a name means something else, the plan says so
+            inside = _trying([f"{_names(outer)} = begin()"], "Exception", inside)
+        lines += _trying(reads, "(AttributeError, KeyError, NameError)", inside)
+        return "\n".join([f"def run({every}):", *_indented([*lines, leave]), ""])
+
+    def call(self, given: Sequence[str], whose: str, leave: str, space: dict[str, Any]) -> list[str]:
+        """Lines that call the part with what was read and write what it gives.  space: what names stand for;
+        whose: the holders, as text."""
+        first = len(self.rest)
+        call = [f"found = part({', '.join(given)})"]
         if space["nested"]:
             call = ["before = above.holders", f"above.holders = {whose} + before", "try:", f"    {call[0]}"]
             call += ["finally:", "    above.holders = before"]
-        lines += [*call, f"if found is given_up: {leave}"]
+        lines = [*call, f"if found is given_up: {leave}"]
         for i, (k, name) in enumerate(self.written, 1):
             store = f"{_place(self.held_by(k), k, name)} = found[{i}]"
             if name is APPENDED:
                 store = f"a{k}.extend(found[{i}])"
             elif (k, name) in self.read:
-                store = f"if found[{i}] is not {held[self.read.index((k, name))]}: {store}"
+                store = f"if found[{i}] is not {given[first + self.read.index((k, name))]}: {store}"
             lines.append(store)
-        body = "\n    ".join([*lines, "return found[0]"])
-        return f"def run({every}):\n    {body}\n"
+        return [*lines, "return found[0]"]
 
     def held_by(self, k: int) -> type:
         """The class of an input that is opened."""
@@ -426,6 +426,16 @@ def _misfit(k: int, one: Holder) -> str:
     if one.keys:
         return f"type(a{k}) is not C{k} or tuple(a{k}) != K{k} or [*map(type, a{k})] != T{k}"
     return f"type(a{k}) is not C{k}"
+
+
+def _indented(lines: Sequence[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
+
+
+def _trying(first: Sequence[str], errors: str, then: Sequence[str]) -> list[str]:
+    """Lines that go on with `then` unless the first raise one of these errors: what follows is no part of its
+    handler, so that no error of the user's has it for a context."""
+    return ["try:", *_indented(first), f"except {errors}: pass", "else:", *_indented(then)]
 
 
 def _place(cls: type, k: int, name: Key) -> str:

@@ -545,6 +545,52 @@ def test_equal_keys_of_other_classes_are_other_keys(executor: str) -> None:
             assert repr(converted(dict(d), 4)) == repr(keys_are_numbers(dict(d), 4))
 
 
+def a_deleted_name(items: Any, x: Any) -> Any:
+    c, total = x[0], 0.0
+    for k in range(len(items)):
+        for u in x:
+            total = total + c * u
+        if items[k] is None:
+            del c
+    return total
+
+
+def an_attribute(items: Any, x: Any) -> Any:
+    total = 0.0
+    for o in items:
+        for u in x:
+            total += o.dt * u
+    return total
+
+
+def a_key(items: Any, x: Any) -> Any:
+    total = 0.0
+    for o in items:
+        for u in x:
+            total += o["x"] * u
+    return total
+
+
+THERE = Body()
+THERE.dt = 1.5  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("function", "there", "lacking"),
+    [(a_deleted_name, 1.0, None), (an_attribute, THERE, Body()), (a_key, {"x": 1.5}, {"y": 1.5})],
+)
+def test_what_is_missing_is_an_error_without_another_before_it(
+    function: Callable[..., Any], there: Any, lacking: Any
+) -> None:
+    with settings.override(executor="native", compile="now"):
+        converted = ag.function(function)
+        for _ in range(3):
+            converted([there] * 20, np.arange(20.0))
+            with pytest.raises((AttributeError, KeyError, NameError)) as caught:
+                converted([there] * 5 + [lacking] * 5, np.arange(20.0))
+            assert caught.value.__context__ is None
+
+
 @pytest.mark.parametrize("block", range(3))
 def test_random_programs_on_objects_that_are_given(block: int, tmp_path: pathlib.Path) -> None:
     for seed in range(block * 8, block * 8 + 8):
