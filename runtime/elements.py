@@ -114,6 +114,8 @@ def settled(out: Any, seen: int, bits: dict[type, int]) -> Any:
 
 def columns(rows: list[Row], dtypes: Sequence[Any] = ()) -> Row:
     """The columns of rows of results as arrays; dtypes: where they are wished for."""
+    if not rows and dtypes:
+        return tuple(np.empty(0, t) for t in dtypes)
     if not rows:
         raise ValueError(
             "there are no elements, so it is not known what the results look like; pass otypes to vectorize"

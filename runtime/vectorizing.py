@@ -35,7 +35,9 @@ from runtime.elements import (
 )
 from runtime.errors import check_function
 from runtime.execute.traceback import cleaned
+from runtime.ir.calls import all_nodes
 from runtime.ir.graph import Const
+from runtime.passes.facts import IN_PLACE
 from runtime.recording import recording
 from runtime.scans import loop, map_fn
 from runtime.trace.byhand import apply, at_run_time, closed, new_list, opened, tuple_of
@@ -321,12 +323,35 @@ class _Traced:
         self.dims, self.size = dims, size
         parts = at_run_time(broadcast, args, tuple_of([*flat, WEAK_INT, OBJECT]))
         *self.flat, self.count, self.shape = parts
+        self.start = trace.mark()
         self.structure: tree.Structure | None = None
         self.types: list[Type] = []
 
     # ------------------------------------------------------------------ what the function returns
     def result(self) -> Any:
         """The trace value of the results."""
+        made = self._tried()
+        if self._writes():
+            self.trace.rollback(self.start)
+            self._forget()
+            self.flat = [x.copy() if self.trace.type_of(x) != OBJECT else x for x in self.flat]
+            made = self._tried()
+        return made
+
+    def _writes(self) -> bool:
+        """Whether the function writes into arrays: these may be the ones whose elements it is called with, and
+        all of them are taken out before the first call."""
+        start = self.start[1].nodes
+        outs = {out for node in self.trace.builder.nodes[start:] for out in node.outputs}
+        for loop_node in (n for n in self.trace.builder.nodes[start:] if n.op == "for"):
+            (body, *_), given = loop_node.regions, loop_node.inputs[1:]
+            own = {p for p, x in zip(body.params[1:], given, strict=True) if x in outs}
+            writes = (n for n in all_nodes(body) if n.op == "setitem" or n.op in IN_PLACE)
+            if any(isinstance(n.inputs[0].type, ArrayType) and n.inputs[0] not in own for n in writes):
+                return True
+        return False
+
+    def _tried(self) -> Any:
         mark = self.trace.mark()
         try:
             self._look()
@@ -375,6 +400,8 @@ class _Traced:
     def _column(self, t: Type) -> tuple[Any, tuple[int, ...]] | None:
         """The dtype of an array for results of this type, and the axes of each; None where it isn't known."""
         dtype = _column_type(t)
+        if any(wish.kind in "US" for wish in self.dtypes):  # it depends on the results how long texts are
+            return None
         return None if dtype is None else (dtype, ())
 
     # ------------------------------------------------------------------ the loop
@@ -456,8 +483,13 @@ class Rows(_Traced):
         self, trace: Trace, one: Callable[..., Any], args: list[Any], kinds: Sequence[Type], count: Any
     ) -> None:
         self.trace, self.one, self.dtypes = trace, one, ()
+        self.start = trace.mark()
         self.kinds, self.flat, self.count = list(kinds), args, count
         self.structure, self.types = None, []
+
+    def _writes(self) -> bool:
+        """No: an item is what lies there when its turn comes."""
+        return False
 
     def _over(self, body: Callable[..., Any], carry: tuple[Any, ...]) -> Any:
         return loop(

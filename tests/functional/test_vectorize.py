@@ -221,6 +221,10 @@ OTYPES = [
     (both, F64, "fd"),
     (length, TEXT, "O"),
     (shout, TEXT, ["U3"]),
+    (double, F64, "U"),
+    (double, I64, ["S"]),
+    (double, F64[:0], "U"),
+    (both, F64, [np.float32, "U"]),
 ]
 
 
@@ -289,6 +293,38 @@ def test_state_of_the_function_is_real(executor):
         return len(log)
 
     assert ag.vectorize(noting)(I64[:3]).tolist() == [1, 2, 3] and log == [-3, -2, -1]
+
+
+TABLE = np.zeros(12)
+
+
+def writes_at_the_end(x):
+    TABLE[11] = TABLE[11] + x
+    TABLE[5] = 100.0
+    return x
+
+
+def writes_at(x):
+    TABLE[int(x) % 12] = -1.0
+    return x
+
+
+def writes_through_a_look(x):
+    last = TABLE[6:]
+    last[int(x) % 3] = -x
+    return x
+
+
+@pytest.mark.parametrize("f", [writes_at_the_end, writes_at, writes_through_a_look])
+def test_all_elements_are_there_before_the_first_call(f, executor):
+    def fresh():
+        TABLE[:] = np.arange(12.0)
+        return TABLE[::-1] if f is writes_at else TABLE
+
+    expected, after = np.vectorize(f, otypes="d")(fresh()), TABLE.copy()  # calls f no time more
+    for call in (ag.vectorize(f), ag.function(lambda x: ag.vectorize(f)(x))):
+        for _ in range(3):
+            assert same(call(fresh()), expected) and np.array_equal(TABLE, after)
 
 
 @pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "native code")
