@@ -339,8 +339,8 @@ class _Traced:
         return made
 
     def _writes(self) -> bool:
-        """Whether the function writes into arrays: these may be the ones whose elements it is called with, and
-        all of them are taken out before the first call."""
+        """Whether the function writes into arrays: they may be the ones whose elements it is called with, all
+        of which are taken out before the first call."""
         start = self.start[1].nodes
         outs = {out for node in self.trace.builder.nodes[start:] for out in node.outputs}
         for loop_node in (n for n in self.trace.builder.nodes[start:] if n.op == "for"):
