@@ -57,26 +57,54 @@ class _Texts(Rewriter):
 
     def text(self, node: Any) -> gast.AST:
         template, values = "", []
-        for part in node.values:
-            if isinstance(part, gast.FormattedValue):
-                field, used = self.field(part)
+        late = self.formatted_late(node.values)
+        for number, part in enumerate(node.values):
+            if not isinstance(part, gast.FormattedValue):
+                template += part.value.replace("{", "{{").replace("}", "}}")
+                continue
+            field, used = self.field(part)
+            if number in late:
                 template += field
                 values += used
             else:
-                template += part.value.replace("{", "{{").replace("}", "}}")
+                template += "{}"
+                values.append(locate(call(attribute(constant(field), "format"), *used), part))
         if not values:
             return constant("".join(part.value for part in node.values))
         return call(attribute(constant(template), "format"), *values)
 
+    def formatted_late(self, parts: list[Any]) -> set[int]:
+        """The parts behind which no code runs: only these may wait for the values of all others.
+
+        Python formats each value before it evaluates the next one, which may change it."""
+        found: set[int] = set()
+        for number in reversed(range(len(parts))):
+            found.add(number)
+            part = parts[number]
+            if isinstance(part, gast.FormattedValue) and not self.is_plain(part):
+                break
+        return found
+
+    def is_plain(self, part: Any) -> bool:
+        """Whether a field reads names only."""
+        kinds = (gast.FormattedValue, gast.JoinedStr, gast.Name, gast.Constant)
+        return all(isinstance(node, kinds) or self.is_box(node) for node in walk(part))
+
+    def is_box(self, node: Any) -> bool:
+        """Whether the node reads a shared name."""
+        value = node.value if isinstance(node, gast.Attribute) else None
+        return isinstance(value, gast.Name) and value.id in self.work.boxes
+
     def field(self, part: Any) -> tuple[str, list[gast.AST]]:
         """The replacement field of one value, and the values that it takes."""
         conversion = "" if part.conversion in (-1, None) else "!" + chr(part.conversion)
+        plain = self.is_plain(part)
         values = [self.visit(part.value)]
         if part.format_spec is None:
             return "{" + conversion + "}", values
         spec = ""
         for inner in part.format_spec.values:
-            if isinstance(inner, gast.FormattedValue) and inner.format_spec is None:
+            if isinstance(inner, gast.FormattedValue) and inner.format_spec is None and plain:
                 spec += "{" + ("" if inner.conversion in (-1, None) else "!" + chr(inner.conversion)) + "}"
                 values.append(self.visit(inner.value))
             elif isinstance(inner, gast.Constant) and not set("{}") & set(inner.value):
