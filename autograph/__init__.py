@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         vjp,
     )
     from autograph.operators import matching as pattern
-    from autograph.operators.calls import attribute, call, python
+    from autograph.operators.calls import attribute, call, call_with, python
     from autograph.operators.containers import (
         dict_,
         dict_comp,
@@ -48,7 +48,9 @@ if TYPE_CHECKING:
     )
     from autograph.operators.imports import import_, import_from
     from autograph.operators.logic import (
+        all_true,
         and_,
+        any_true,
         in_,
         is_,
         is_not,
@@ -115,13 +117,15 @@ else:
                 "GradientTape check_grads checkpoint custom_gradient grad hessian "
                 "jacobian jvp stop_gradient value_and_grad vjp"
             ),
-            "autograph.operators.calls": "attribute call python",
+            "autograph.operators.calls": "attribute call call_with python",
             "autograph.operators.containers": (
                 "dict_ dict_comp dict_merge generator keywords list_ list_comp set_ set_comp spread tuple_ "
                 "unpack"
             ),
             "autograph.operators.imports": "import_ import_from",
-            "autograph.operators.logic": "and_ in_ is_ is_not item keyed not_ not_in or_ part percent",
+            "autograph.operators.logic": (
+                "all_true and_ any_true in_ is_ is_not item keyed not_ not_in or_ part percent"
+            ),
             "autograph.operators.matching": "match",
             "autograph.operators.variables": "Cell bound global_cell raise_ unbound",
             "runtime": (
@@ -167,10 +171,13 @@ __all__ = [
     "Untraceable",
     "Variable",
     "VariableError",
+    "all_true",
     "and_",
+    "any_true",
     "attribute",
     "bound",
     "call",
+    "call_with",
     "check_grads",
     "checkpoint",
     "cond",

@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 from autograph.convert import Converted, converted, converted_carefully
-from autograph.operators.containers import refused
+from autograph.operators.containers import dict_, list_, refused
 from autograph.operators.registry import is_left_alone
 from autograph.origin import (
     GENERATED,
@@ -57,7 +57,7 @@ _PACKAGES = frozenset(
 _Cache: Any = type(functools.lru_cache(len))
 
 
-def call(function: Any, *args: Any, **kwargs: Any) -> Any:
+def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """`function(*args, **kwargs)`; while tracing, decided by what is called and with what."""
     trace = active()
     if trace is not None:
@@ -69,6 +69,20 @@ def call(function: Any, *args: Any, **kwargs: Any) -> Any:
     if Star in map(type, args):
         return function(*args[0].value, **kwargs) if len(args) == 1 else refused(args)
     return on_tape(function, args, kwargs) if recording() else function(*args, **kwargs)
+
+
+def call_with(function: Any, args: tuple[Any, ...], *named: dict[str, Any]) -> Any:
+    """`function(*args, **named[0], **named[1], ...)`; a name that comes twice is refused as by Python."""
+    given: dict[str, Any] = {}
+    for part in named:
+        for name, value in part.items():
+            if isinstance(value, Star):
+                name = f"**{len(given)}"
+            elif name in given:
+                listed = list_(*args) if Star in map(type, args) else args
+                return call(pyops.call_with, function, listed, *map(dict_, named))
+            given[name] = value
+    return call(function, *args, **given)
 
 
 def on_tape(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -10,7 +10,10 @@ import numpy as np
 
 from runtime.functional import cond
 from runtime.trace.core import active
+from runtime.trace.values import Tensor, Traced, known_class
 from runtime.types import ArrayType, Type
+
+_HEAP_TYPE = 1 << 9  # the flag of classes that a program makes
 
 
 def and_(first: Any, *thunks: Callable[[], Any]) -> Any:
@@ -25,6 +28,30 @@ def or_(first: Any, *thunks: Callable[[], Any]) -> Any:
     if not thunks:
         return first
     return cond(first, lambda: first, lambda: or_(thunks[0](), *thunks[1:]))
+
+
+def all_true(first: Any, *thunks: Callable[[], Any]) -> Any:
+    """Something as true as `first and thunks[0]() and ...`, where only that matters: each is asked once."""
+    if not thunks:
+        return first
+    return cond(first, lambda: all_true(thunks[0](), *thunks[1:]), lambda: _asked(first, False))
+
+
+def any_true(first: Any, *thunks: Callable[[], Any]) -> Any:
+    """Something as true as `first or thunks[0]() or ...`, as `all_true`."""
+    if not thunks:
+        return first
+    return cond(first, lambda: _asked(first, True), lambda: any_true(thunks[0](), *thunks[1:]))
+
+
+def _asked(x: Any, truth: bool) -> Any:
+    """What stands for a value whose truth is known; the value itself where nobody sees it asked again."""
+    if active() is None:
+        return truth
+    quiet = isinstance(x, Tensor) or not isinstance(x, Traced)
+    cls = known_class(x)
+    builtin = cls is not None and not cls.__flags__ & _HEAP_TYPE and not issubclass(cls, np.ndarray)
+    return x if quiet or builtin else truth
 
 
 def not_(x: Any) -> Any:

@@ -66,6 +66,7 @@ class _Branches:
         made = [arm(name, operands, part, results) for name, part in zip(taken, arms, strict=True)]
         before = [part for defined, _ in made for part in defined]
         test = stmt.test
+        self.work.tests.add(test)
         if before and any(isinstance(part, gast.NamedExpr) for part in walk(test)):
             # The arms are defined before the call and may read what the test binds, so the test goes first.
             name = self.work.fresh("test")

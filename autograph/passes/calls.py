@@ -14,7 +14,7 @@ import numpy as np
 
 from autograph.passes.context import Work
 from autograph.passes.walk import Rewriter
-from autograph.template import locate
+from autograph.template import constant, locate, tuple_of
 from autograph.trees import walk
 
 # Methods of tuples, texts and bytes are left out: those can be static and would then meet a traced argument.
@@ -87,9 +87,24 @@ class _Calls(Rewriter):
             return node
         for word in spread:
             word.value = locate(self.work.ag("keywords", word.value), node)
+        if spread and len(node.keywords) > 1:
+            named = self.grouped(node.keywords)
+            return locate(self.work.ag("call_with", node.func, tuple_of(node.args), *named), node)
         made = self.work.ag("call", node.func, *node.args)
         made.keywords = node.keywords
         return locate(made, node)
+
+    def grouped(self, keywords: list[Any]) -> list[gast.AST]:
+        """Keywords from several places as dicts, in order: each holds what is there when Python looks."""
+        done: list[Any] = []
+        before: Any = None
+        for word in keywords:
+            if word.arg is None or before is None or before.arg is None:
+                done.append(gast.Dict(keys=[], values=[]))
+            done[-1].keys.append(None if word.arg is None else constant(word.arg))
+            done[-1].values.append(word.value)
+            before = word
+        return done
 
     def visit_Attribute(self, node: Any) -> Any:
         self.generic(node)

@@ -49,6 +49,7 @@ class _Comprehensions(Rewriter):
                 test = (
                     clause.ifs[0] if len(clause.ifs) == 1 else gast.BoolOp(op=gast.And(), values=clause.ifs)
                 )
+                self.work.tests.add(test)
                 keywords["where"] = self.function(clause.target, locate(test, clause.ifs[0]))
             if not last:
                 keywords["flat"] = constant(True)

@@ -70,6 +70,7 @@ class Work:
 
     loop_tests: for-loop -> expression that must hold before the next item is pulled.
     loop_exits: `break` that was made for a `return` -> the flag that is set already.
+    tests: expressions of which only the truth matters.
     loop_ends: loop with a `return` -> the `if` that must follow it.
     break_flags: loop with a `break` inside a `try` -> the flag that says it was taken.
     guard_exits: `break` that ends a part of a `try` or `with` -> the flag that is set already.
@@ -91,6 +92,7 @@ class Work:
         ctx.names.add(ctx.ag, *names_in(root))
         self.loop_tests: dict[gast.AST, gast.AST] = {}
         self.loop_exits: dict[gast.AST, str] = {}
+        self.tests: set[gast.AST] = set()
         self.loop_ends: dict[gast.AST, gast.AST] = {}
         self.break_flags: dict[gast.AST, str] = {}
         self.guard_exits: dict[gast.AST, str] = {}

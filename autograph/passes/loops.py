@@ -53,6 +53,7 @@ class _Loops:
         test, body = self.work.nested("loop_test"), self.work.nested("loop_body")
         stmts = [part for part in self.suite(stmt.body) if not is_idle(part)]
         self.work.leave(2)
+        self.work.tests.add(stmt.test)
         asking = locate(gast.Return(value=stmt.test), stmt.test)
         call = self.work.ag("while_loop", load(test), load(body), tuple_of(load(name) for name in carry))
         return [

@@ -19,7 +19,7 @@ from runtime.execute.dataflow import Loop
 from runtime.execute.expression import AND, CONDITIONAL, NOT, OR, Expr, compose, variable
 from runtime.ir.effects import quiet_truth
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
-from runtime.types import TupleType
+from runtime.types import ObjectType, TupleType, Type
 
 _SHORT = 72
 
@@ -146,6 +146,7 @@ class Regions(Blocks, abc.ABC):
         if self._moves_nothing(scope, node, arms):
             return False
         which = self.flow.shortcut(node)
+        whole = which is not None and _runs_code(node.inputs[0].type)
         ordered = pred.ordered or true.ordered or false.ordered or not quiet_truth(node.inputs[0].type)
         if which == "and":
             expr = compose([pred.at_least(AND), " and ", true.at_least(AND)], AND, None, ordered)
@@ -161,7 +162,7 @@ class Regions(Blocks, abc.ABC):
             ]
             expr = compose(pieces, CONDITIONAL, None, ordered)
         expr = dataclasses.replace(expr, span=node.span)
-        if scope.info.counts.get(out, 0) == 1 and out not in scope.info.nested:
+        if scope.info.counts.get(out, 0) == 1 and out not in scope.info.nested and not whole:
             self.wait(scope, out, expr)
         elif scope.info.counts.get(out, 0):
             if expr.ordered:
@@ -382,6 +383,14 @@ class Regions(Blocks, abc.ABC):
             with self.writing(arm.lines):
                 self.move(arm.scope, [(names[k], loop.body.results[k]) for k in names], span)
         return arm.lines
+
+
+def _runs_code(t: Type) -> bool:
+    """Whether asking for the truth may run a program's code.
+
+    Python asks `a` once in `if a and b: ...` and twice in `x = a and b`, `if x: ...`: an `and` whose value
+    is meant must not come to stand in a test."""
+    return isinstance(t, ObjectType) and (t.cls is None or bool(t.cls.__flags__ & 1 << 9))
 
 
 def known_pairs(pairs: Iterable[tuple[Value, Expr | None]]) -> list[tuple[Value, Expr]]:

@@ -64,6 +64,9 @@ def or_(value: Any, *thunks: Callable) -> Any:
     return value
 
 
+all_true, any_true = and_, or_
+
+
 def not_(value: Any) -> bool:
     return not value
 
@@ -90,6 +93,10 @@ def not_in(a: Any, b: Any) -> bool:
 
 def call(function: Callable, *args: Any, **kwargs: Any) -> Any:
     return function(*args, **kwargs)
+
+
+def call_with(function: Callable, args: tuple, *named: dict) -> Any:
+    return functools.partial(function, *args)(**{k: v for part in named for k, v in part.items()})
 
 
 def keywords(mapping: Any) -> Any:

@@ -14,9 +14,12 @@ from runtime import boxes
 from tests.autograph import plain_ag
 from tests.autograph.plain_ag import *  # noqa: F403
 from tests.autograph.plain_ag import (  # noqa: F401
+    all_true,
     and_,
+    any_true,
     attribute,
     call,
+    call_with,
     dict_,
     dict_comp,
     dict_merge,

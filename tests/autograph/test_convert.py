@@ -117,8 +117,8 @@ def test_the_name_of_the_namespace():
         return (lambda ag: ag if x and ag else 0)(5)
 
     assert "ag__" not in to_code(uses_the_package)
-    assert "ag__.and_" in to_code(has_its_own)
-    assert "ag__.and_" in to_code(has_its_own_inside)
+    assert "ag__.all_true" in to_code(has_its_own)
+    assert "ag__.all_true" in to_code(has_its_own_inside)
     assert converted(has_its_own).function(1, 2) == 2
     assert converted(has_its_own_inside).function(1) == 5
 

@@ -1,0 +1,164 @@
+"""Odd but legal programs: what is evaluated when, how often, and under which names.
+
+Each program is run as it stands, converted, and as a graph; what it gives, raises and prints is one.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import autograph as ag
+from tests.autograph.beside import beside, outcome
+
+PROGRAMS: list[Any] = []
+
+
+def odd(program: Callable[..., Any]) -> Callable[..., Any]:
+    """Add a program of one number."""
+    PROGRAMS.append(pytest.param(program, id=program.__name__))
+    return program
+
+
+class Asked:
+    """Says when it is asked for its truth, and what it is compared with."""
+
+    def __init__(self, truth: Any, name: str) -> None:
+        self.truth, self.name = truth, name
+
+    def __bool__(self) -> bool:
+        print(self.name, end=" ")
+        return bool(self.truth)
+
+    def __lt__(self, other: Asked) -> Asked:
+        return Asked(self.truth < other.truth, f"{self.name}<{other.name}")
+
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
+
+def truths(a: Any, b: Any, c: Any) -> list[Any]:
+    made: list[Any] = [a and b or c, (a or b) and c, (a and b) and c, a and (b and c), a or (b or c)]
+    made += [not (a and b), (not a) and b, (a if b else c) and a, a < b < c, (a < b < c) or c]
+    made += [1 if (a and b) or c else 2, 1 if not (a and b or c) else 2, 1 if (a if b else c) else 2]
+    made += [1 if a < b < c else 2, 1 if not a < b < c else 2, [1 for _ in range(2) if a if b and c]]
+    x = a and b
+    made.append(1 if x else 2)
+    made.append(1 if (y := (a or b)) else 2)
+    made.append(y)
+    n = 0
+    while n < 2 and (a or b) and not (b and c):
+        n += 1
+    if a and b:
+        made.append(n)
+    elif b or c:
+        made.append(-n)
+    match n:
+        case 0 if a and b:
+            made.append("both")
+        case _ if c or a:
+            made.append("one")
+    return made
+
+
+@odd
+def truth_is_asked_as_often_as_python_asks(a: Any) -> Any:
+    made = []
+    for k in range(27):
+        made.append(repr(truths(Asked(k % 3, "a"), Asked(k // 3 % 3, "b"), Asked(k // 9, "c"))))
+    return made
+
+
+class Shown:
+    """Says when it is made and when it becomes a text."""
+
+    def __init__(self, name: str) -> None:
+        print("made", name)
+        self.name = name
+
+    def __format__(self, spec: str) -> str:
+        print("format", self.name, spec)
+        return self.name
+
+    def __repr__(self) -> str:
+        print("repr", self.name)
+        return self.name
+
+
+@odd
+def values_become_text_one_by_one(a: Any) -> Any:
+    x, width = [a], [5]
+
+    def grow() -> Any:
+        nonlocal a
+        a += 1
+        return a
+
+    text = f"{x}{x.append(1)}{x}|{a} {grow()} {a}|{a:>{width[0]}}{x!r:<{width.pop()}}{width}"
+    return text, f"{Shown('a')}{Shown('b')!r}{Shown('c'):{Shown('d')}{Shown('e')!r}}{Shown('f')=}"
+
+
+@odd
+def text_that_cannot_be_made(a: Any) -> Any:
+    try:
+        return f"{'x':d}{print('too late')}"
+    except ValueError as error:
+        return str(error)
+
+
+def options(function: Any = 0, args: Any = 1, **kwargs: Any) -> Any:
+    return function, args, kwargs
+
+
+@odd
+def keywords_of_all_names(a: Any) -> Any:
+    def inner(function: Any = 0, *, trace: Any = 1, self: Any = 2) -> Any:
+        return function, trace, self
+
+    made = [options(function=a), options(args=a, kwargs=2, f=3), inner(function=a, trace=3), inner(self=a)]
+    return (
+        made,
+        options(**{"function": a}),
+        dict(function=a, self=1, pairs=2),
+        functools.partial(options, a)(),
+    )
+
+
+@odd
+def keywords_from_two_places(a: Any) -> Any:
+    made: list[Any] = []
+    d = {"args": a}
+    for k in range(6):
+        try:
+            if k == 0:
+                made.append(options(args=1, **d))
+            elif k == 1:
+                made.append(options(**d, **{"args": 2}))
+            elif k == 2:
+                made.append(dict(args=1, **d))
+            elif k == 3:
+                made.append(options(a, function=2))
+            elif k == 4:
+                made.append(options(*[a], **d, x=d.clear(), **d, **{"y": 3}, z=4))
+            else:
+                made.append(options(x=1, **{1: 2}))
+        except TypeError as error:
+            made.append(str(error))
+    return made
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_odd_programs(program: Callable[..., Any]) -> None:
+    beside(program)
+
+
+def test_what_is_asked_follows_the_arguments() -> None:
+    """The same where the objects are arguments: the truth of each is asked when the graph runs."""
+    run, converted = ag.function(truths), ag.convert(truths)
+    for k in (0, 1, 5, 13, 26, 21, 0, 5):
+        args = Asked(k % 3, "a"), Asked(k // 3 % 3, "b"), Asked(k // 9, "c")
+        expected = outcome(truths, args)
+        assert outcome(run, args) == outcome(converted, args) == expected
