@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from runtime import background, tree
 from runtime.computed import computed
 from runtime.config import settings
-from runtime.errors import GuardError, SignatureError
-from runtime.function import plainly
+from runtime.errors import GuardError, SignatureError, Span
+from runtime.function import plainly, reasons
 from runtime.function.accounts import guard_changes, holds
 from runtime.function.signature import Signature, argument_type, show
 from runtime.function.spec import TensorSpec
@@ -53,8 +53,8 @@ else:
     executor, kinds = Lazy("runtime.execute.native.executor"), Lazy("runtime.execute.native.kinds")
     partly = Lazy("runtime.execute.native.partly")
 
-NO_GAIN = "Python objects and texts only: nothing here could be faster than Python itself"
 NO_GAIN_ON_ARRAYS = "it computes with no array as a whole, and is not native"
+CALLS = ("a call of ", "a function, class or generator")  # what stands in a graph for what is left to Python
 COMPILING = "it is being compiled"
 MISTAKE = "lowering it failed"
 _TYPES = (ArrayType, WeakType, TupleType, ObjectType, StaticType, UnboundType, MaybeUnbound)
@@ -167,7 +167,7 @@ class ConcreteFunction:
         try:
             self._native, why = self._lowered()
         except kinds.Unlowered as reason:
-            why = reason.text()
+            why = self._told(reason)
         except Exception as problem:  # a mistake of ours: the plan does it right, only slower
             why = survived(MISTAKE, problem)
         self._not_native = why
@@ -197,7 +197,10 @@ class ConcreteFunction:
     @property
     def no_gain(self) -> str:
         """Why a plan is no quicker than the function itself, and there is no native code."""
-        why = f"{NO_GAIN_ON_ARRAYS}: {self._not_native}" if plainly.has_arrays(self.optimised) else NO_GAIN
+        if plainly.has_arrays(self.optimised):
+            why = f"{NO_GAIN_ON_ARRAYS}: {self._not_native}"
+        else:
+            why = reasons.no_gain(self.optimised)
         return "; ".join([why, *(() if self._native is None else self._native.told)])
 
     def leave(self, why: str) -> None:
@@ -256,9 +259,17 @@ class ConcreteFunction:
             return executor.NativeFunction(self.optimised, lambda: self.run_plan), ""
         except kinds.Unlowered as whole:  # no name may outlive this: tracebacks hold the frames of the call
             try:
-                return partly.NativeLoops(self.optimised), whole.text()
+                return partly.NativeLoops(self.optimised), self._told(whole)
             except kinds.Unlowered as parts:
                 raise (parts if parts.span else whole) from None
+
+    def _told(self, reason: kinds.Unlowered) -> str:
+        """Why something is not native; where it was left to Python while tracing, why that was."""
+        if str(reason).startswith(CALLS) and reason.span is not None:
+            for note in self.notes:
+                if note.kind == "python" and note.span is not None and _one_line(note.span, reason.span):
+                    return kinds.Unlowered(note.reason, reason.span).text()
+        return reason.text()
 
     @property
     def executable(self) -> Callable[..., Any]:
@@ -379,12 +390,9 @@ class ConcreteFunction:
         )
 
     def __str__(self) -> str:
-        lines = [f"{self.signature}"]
-        lines += [f"  guard: {guard.text}" for guard in self.guards]
-        lines += [
-            f"  {note.kind}: {note.reason}" + (f" ({note.span})" if note.span else "") for note in self.notes
-        ]
-        return "\n".join(lines)
+        lines = [f"{self.signature}", *(f"  guard: {guard.text}" for guard in self.guards)]
+        noted = (f"  {n.kind}: {n.reason}" + (f" ({n.span})" if n.span else "") for n in self.notes)
+        return "\n".join([*lines, *dict.fromkeys(noted)])
 
     def __repr__(self) -> str:
         return f"<ConcreteFunction {self.signature}>"
@@ -417,6 +425,10 @@ def _show_tree(outputs: Any) -> str:
         return f"[{inner}]"
     name = "" if type(outputs) is tuple else type(outputs).__name__
     return f"{name}({inner}{',' if len(outputs) == 1 and not name else ''})"
+
+
+def _one_line(one: Span, other: Span) -> bool:
+    return (one.file, one.line) == (other.file, other.line)
 
 
 def _on_gpu(t: Type) -> bool:

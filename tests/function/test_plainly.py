@@ -14,7 +14,7 @@ import pytest
 
 import autograph as ag
 from runtime.execute.native.executor import unavailable
-from runtime.function.concrete import NO_GAIN
+from runtime.function.reasons import NO_GAIN
 
 
 @pytest.fixture(autouse=True)

@@ -133,12 +133,14 @@ class _Lowering:
     # ------------------------------------------------------------------ the function
     def kernel(self) -> Kernel:
         """Lower the whole graph."""
-        if self.graph.diverges or len(self.graph.results) != 1:
-            raise Unlowered("a graph that never returns, or returns several values")
+        if self.graph.diverges:
+            raise Unlowered("it always raises", self.graph.nodes[-1].span)
+        if len(self.graph.results) != 1:
+            raise Unlowered("several results")
         params = self.state.params = parameters(self.state, self.graph, self.in_order)
         results = self.region(self.graph, params)
         if results is None:
-            raise Unlowered("a graph that always raises")
+            raise Unlowered("it always raises")
         try:
             shape = handed_back(self.state, results[0], {})
         except Unlowered as reason:

@@ -1,0 +1,98 @@
+"""Why the Python function itself does the calls of a trace, in words."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+import autograph as ag
+
+
+class World:
+    def __init__(self, noted: Any) -> None:
+        self.noted = noted
+
+
+def of_a_list(values):
+    total = 0.0
+    for v in values:
+        total += v * v
+    return total
+
+
+def by_number(values, n):
+    total = 0.0
+    for i in range(n):
+        if values[i] > 0:
+            total += values[i]
+    return total
+
+
+def of_an_attribute(world, n):
+    total = 0.0
+    for _, v in enumerate(world.noted):
+        total -= v
+    return total
+
+
+def of_a_dict(data):
+    total = 0
+    for key in data:
+        total += data[key]
+    return total
+
+
+def of_attributes(worlds):
+    total = 0
+    for world in worlds:
+        total += world.noted
+    return total
+
+
+def raises(x):
+    raise KeyError(x)
+
+
+def texts(words):
+    found = []
+    for word in words:
+        found.append(word.upper())
+    return found
+
+
+NUMBERS = [0.5] * 40
+MAY_BE_ANY = "it computes with what the {} {!r} holds, which may be of any types (test_reasons.py:{})"
+OF_LIST = MAY_BE_ANY.replace("{}", "list", 1) + "; if these are numbers, a loop over np.array({}) is native"
+
+
+@pytest.mark.parametrize(
+    ("f", "args", "reason"),
+    [
+        (of_a_list, (NUMBERS,), OF_LIST.format("values", "{}+3", "values")),
+        (by_number, (NUMBERS, 40), OF_LIST.format("values", "{}+3", "values")),
+        (
+            of_an_attribute,
+            (World(NUMBERS), 4),
+            OF_LIST.format("noted", "{}+3", "noted"),
+        ),
+        (of_a_dict, ({"a": 1},), MAY_BE_ANY.format("dict", "data", "{}+3")),
+        (of_attributes, ([World(1) for _ in range(40)],), MAY_BE_ANY.format("list", "worlds", "{}+3")),
+        (raises, ("x",), "it always raises: nothing here could be faster than Python itself"),
+        (texts, (["one"] * 40,), "Python objects and texts only: nothing here could be faster"),
+    ],
+    ids=lambda x: getattr(x, "__name__", ""),
+)
+def test_why_python_does_it_where_there_are_no_arrays(f, args, reason):
+    """All loops over lists were said to be on "objects and texts only", and nobody knew what to do."""
+    function = ag.function(f)
+    try:
+        assert function(*args) == f(*args)
+    except KeyError:
+        assert f is raises
+    first = f.__code__.co_firstlineno
+    reason = re.sub(r"\{}\+(\d)", lambda found: str(first + int(found[1])), reason)
+    told = str(ag.explain(function))
+    assert f"  runs as plain Python: {reason}" in told
+    assert "  its trace, which calls do not run:\n" in told
