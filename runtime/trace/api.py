@@ -158,7 +158,7 @@ def _untraceable(name: str, error: Exception, hooks: Hooks) -> Untraceable:
     """What a trace that ended in another error raises."""
     text = str(error).partition("\n")[0]
     return Untraceable(
-        f"{name} can't be traced: {type(error).__name__} while tracing: {text}",
+        f"{name} can't be traced: tracing it raised {type(error).__name__}: {text}",
         span=hooks.span_of_error(error),
         why="tracing runs the code once before the call, and what is raised then is not recorded",
         fix="correct it, or leave strict=True out: plain Python then runs the function",

@@ -402,11 +402,7 @@ def call_function(
         if trace.strict or isinstance(error, RecursionError) or trace.is_generated(f) and not trace.regions:
             raise
         trace.rollback(mark)
-        trace.note(
-            "python",
-            f"{f.__qualname__} runs as plain Python: "
-            f"{type(error).__name__}: {str(error).partition(chr(10))[0]}",
-        )
+        trace.note("python", f"{f.__qualname__} runs as plain Python: {trace.raised(error)}")
         return run_time_call(trace, handle, args, kwargs)
     finally:
         trace.calls.pop()
@@ -502,7 +498,7 @@ def instantiate(trace: Trace, handle: Any, cls: type, args: tuple[Any, ...], kwa
         if trace.strict or isinstance(error, RecursionError):
             raise
         trace.rollback(mark)
-        trace.note("python", f"{cls.__qualname__}(...) runs as plain Python: {type(error).__name__}: {error}")
+        trace.note("python", f"{cls.__qualname__}(...) runs as plain Python: {trace.raised(error)}")
         return run_time_call(trace, handle, args, kwargs)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from runtime.boxes import Cell, UnboundMarker
-from runtime.errors import LeakedTensorError, Span, TraceError, Untraceable
+from runtime.errors import AutographError, LeakedTensorError, Span, TraceError, Untraceable
 from runtime.gate import GATE
 from runtime.ir.builder import Builder, Mark
 from runtime.ir.graph import Const, Node, Operand, Value
@@ -207,7 +207,7 @@ class Trace:
         """Give the trace what stands above it: the protocol, the look-up tables, the source side's hooks."""
         self.protocol, self.by_callable, self.by_method = protocol, by_callable, by_method
         self.inline, self.is_generated, self.generated_frame = hooks.inline, hooks.is_generated, hooks.frame
-        self.in_users_file, hooks.trace = hooks.in_users_file, self
+        self.in_users_file, self.span_of_error, hooks.trace = hooks.in_users_file, hooks.span_of_error, self
         self.lift: Callable[[Any, Path], Any] = protocol.lift
 
     # ------------------------------------------------------------------ entering and leaving
@@ -565,6 +565,16 @@ class Trace:
                 fix="write it so that it can be traced, or mark the function with ag.do_not_convert",
             )
         self.note("python", reason)
+
+    def raised(self, error: Exception) -> str:
+        """What kept a part from being traced, in one line: an error of ours, or one that the code raised."""
+        if isinstance(error, AutographError):
+            place, what = error.span, error.what
+        else:
+            place, what = self.span_of_error(error), f"tracing it raised {type(error).__name__}: {error}"
+        here = self.span()
+        where = f", line {place.line}" if place and here and place.line != here.line else ""
+        return what.partition("\n")[0] + where
 
     def doom(self, reason: str) -> None:
         """Only plain Python does what this call asks for; raised here, and again at the end of the trace."""

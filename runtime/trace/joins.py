@@ -29,7 +29,7 @@ def note_join(trace: Trace, name: str, joined: Type, types: Sequence[Type]) -> N
     words = list(dict.fromkeys(in_words(static_or_weak(t)) for t in types if not _is_any(t)))
     if len(words) < 2:
         return
-    what = f"{name!r}" if name.isidentifier() else "the value"
+    what = f"{name!r}" if name.isidentifier() else "what this statement gives"
     ways = " or ".join(words)
     if trace.strict and not all(map(_is_number, types)):  # numbers of two kinds are still numbers
         raise Untraceable(
@@ -38,7 +38,7 @@ def note_join(trace: Trace, name: str, joined: Type, types: Sequence[Type]) -> N
             why="what has nothing in common is handled by Python at run time, which strict=True rules out",
             fix="give it one type on all ways, for instance a number or an array of the same dtype",
         )
-    trace.note("object", f"{what} becomes object: it is {ways}")
+    trace.note("object", f"{what} is {ways}, as the data says")
 
 
 def _is_any(t: Type) -> bool:

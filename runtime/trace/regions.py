@@ -495,8 +495,7 @@ def python_statement(
     if trace.strict or isinstance(reason, RecursionError):
         raise reason
     trace.rollback(mark)
-    text = str(reason).partition("\n")[0]
-    trace.note("python", f"the statement runs as plain Python: {type(reason).__name__}: {text}")
+    trace.note("python", f"the statement runs as plain Python: {trace.raised(reason)}")
     kinds = tuple(MaybeUnbound(OBJECT) if trace.maybe_unbound(x) else OBJECT for x in results or (None,))
     claim = (
         kinds[0] if results is None or len(kinds) == 1 and results else TupleType(kinds if results else ())

@@ -94,7 +94,7 @@ class NativeLoops:
         found = [site.told for site in self.later if site.told]
         for part in self.parts:
             found += [told if self._whole else f"{part.place}: {told}" for told in part.told]
-        return tuple(found)
+        return tuple(dict.fromkeys(found))
 
     @property
     def text(self) -> str:
