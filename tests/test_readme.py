@@ -42,7 +42,7 @@ def test_examples(block: Block, tmp_path: pathlib.Path, monkeypatch: pytest.Monk
 
 def test_the_two_commands() -> None:
     commands = re.findall(r"^```sh\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
-    assert commands == ["pip install . && autograph demo\npip install .[test] && pytest -n 2\n"]
+    assert commands == ["pip install . && autograph demo\npip install '.[test]' && pytest -n 2\n"]
 
 
 def test_all_settings_are_in_the_table() -> None:
