@@ -7,6 +7,7 @@ by Python itself (an error under `strict=True`).
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -100,7 +101,7 @@ def function(
         except ConversionRefused:
             pass  # it is nested too deeply: it will run as plain Python
         options = {"input_signature": input_signature, "reduce_retracing": reduce_retracing, "strict": strict}
-        return make_function(
+        made: PolymorphicFunction[..., Any] = make_function(
             original,
             source_tracer,
             (function, {**options, "check": check}),
@@ -108,6 +109,8 @@ def function(
             around=checking.run_checked if check else None,
             **options,
         )
+        made.explainer = explain
+        return made
 
     return decorate if f is None else decorate(f)
 
@@ -151,14 +154,17 @@ def explain(f: Callable[..., Any]) -> Explanation:
     """
     if isinstance(f, types.MethodType):
         return explain(f.__func__)
+    python = _function_in(f, "explain")
+    inside: Any = f
+    if runs_on_trace_values(f) and hasattr(f, "latest"):  # a derivative
+        if inside.latest is not None:
+            return explanation(inside.latest, python, "on the tape")
+        return dataclasses.replace(explanation_of_conversion(python), summary=inside.unseen)
     batched = runs_on_trace_values(f) and isinstance(f, vectorizing.Batched)
-    inside: Any = getattr(f, "function", f) if batched else f
-    latest = getattr(f, "latest", None) if runs_on_trace_values(f) else None  # of a derivative
-    inside = inside if latest is None else latest
+    inside = inside.function if batched else f
     if isinstance(inside, PolymorphicFunction):
-        otherwise = "as plain Python" if latest is None else "on the tape"
-        return explanation(inside, _function_in(f, "explain"), otherwise)
-    return explanation_of_conversion(_function_in(f, "explain"))
+        return explanation(inside, python)
+    return explanation_of_conversion(python)
 
 
 def _function_in(f: Any, name: str) -> types.FunctionType:

@@ -105,16 +105,16 @@ class TraceExplanation:
             lines.append(f"  runs {self.executor}")
         if self.weighed:
             lines.append(f"  weighed: {self.weighed}")
-        lines += [f"  relies on {guard}" for guard in self.guards]
-        lines += [f"  traced into {name}" for name in self.inlined]
-        lines += [
-            f"  {note.kind}: {note.reason}" + (f" ({_short(note.span)})" if note.span else "")
-            for note in self.notes
-        ]
-        lines += [f"  pass {step}" for step in self.passes]
+        noted = (f"  {n.kind}: {n.reason}" + (f" ({_short(n.span)})" if n.span else "") for n in self.notes)
+        lines += dict.fromkeys(noted)  # two calls in a line may be told of in the same words
+        if self.executor.startswith("as plain Python"):
+            lines.append("  its trace, which calls do not run:")
         lines += map(str, self.statements)
         for function in dict.fromkeys(s.function for s in self.inside):
             lines += [f"  in {function}:", *(str(s) for s in self.inside if s.function == function)]
+        lines += [f"  traced into {name}" for name in self.inlined]
+        lines += [f"  relies on {', '.join(self.guards)}"] * bool(self.guards)
+        lines += [f"  pass {step}" for step in self.passes]
         return "\n".join(lines)
 
 

@@ -157,6 +157,7 @@ class PolymorphicFunction(Direct, Generic[P, R]):
         self._traced = 0
         self._around = around
         self._remake: tuple[Callable[..., Any], dict[str, Any]] | None = None
+        self.explainer: Callable[[Any], Any] | None = None  # tells more of what became of it
         self._rebuild()
 
     # ---------------------------------------------------------------- calling
@@ -533,6 +534,8 @@ class PolymorphicFunction(Direct, Generic[P, R]):
 
     def explain(self) -> str:
         """Every trace: why it was made, how long it took, what it relies on, what was left to Python."""
+        if self.explainer is not None:
+            return str(self.explainer(self))
         texts = [record.text() for record in self._history]
         if self.remainder:
             texts.append(self.remainder)

@@ -102,14 +102,14 @@ def test_each_statement_of_a_trace(module):
         26  staged      total = outside(total)  # calls outside as plain Python
         27  staged      print("total",
         29  static      zero = 0
-        30  python      if total > 1e6:  # the statement runs as plain Python: ZeroDivisionError: %s
+        30  python      if total > 1e6:  # the statement runs as plain Python: tracing it raised %s
         31  python          total = 1 // zero
         32  python      def pieces():  # classes and generators stay as they are written
         33  python          yield 1
         34  python      for piece in pieces():  # %s; a loop in the graph
         35  staged          total += piece
         36  static      return total""") % (
-        "integer division or modulo by zero",
+        "ZeroDivisionError: integer division or modulo by zero, line 31",
         "f.<locals>.pieces is a generator or coroutine function: its body runs as plain Python",
     )
 
@@ -135,9 +135,9 @@ def test_joins_to_object_say_why():
     f = ag.function(best)
     f(np.ones(30))
     notes = [note for note in ag.explain(f).traces[0].notes if note.kind == "object"]
-    assert notes[0].reason == "'found' becomes object: it is None or float64"
+    assert notes[0].reason == "'found' is None or float64, as the data says"
     assert notes[0].span.line == best.__code__.co_firstlineno + 2
-    assert "object: 'found' becomes object: it is None or float64 (test_explain.py:" in str(ag.explain(f))
+    assert "object: 'found' is None or float64, as the data says (test_explain.py:" in str(ag.explain(f))
 
 
 def test_a_refused_function_and_all_reasons(module):
@@ -284,6 +284,74 @@ def test_why_there_is_no_native_code_in_words_of_the_source(f, reason):
         function(np.arange(100.0))
         shown = ag.explain(function).traces[0].executor
     assert reason in shown and "py." not in shown
+
+
+def test_what_stands_where_in_the_text(module):
+    function = ag.function(module.f)
+    function(np.ones(3), 2)
+    lines = str(ag.explain(function)).splitlines()
+    kinds = [line.split()[0] if not line.split()[0].isdigit() else "statement" for line in lines]
+    assert list(dict.fromkeys(kinds)) == [
+        *("f(x:", "traced", "runs", "weighed:", "python:", "statement", "relies"),
+    ]
+    assert kinds.count("relies") == 1 and "global 'rate', " in lines[kinds.index("relies")]
+
+
+def test_what_is_told_of_two_calls_in_a_line_is_told_once():
+    function = ag.function(fibonacci)
+    assert function(np.int64(9)) == 34
+    told = "fibonacci calls itself as the data says: this call runs as plain Python (test_explain.py:"
+    assert str(ag.explain(function)).count(f"  python: {told}") == 1
+    assert str(function.get_concrete_function(np.int64(9))).count(f"  python: {told[:-17]}") == 1
+
+
+def fibonacci(n):
+    if n < 2:
+        return n
+    return fibonacci(n - 1) + fibonacci(n - 2)
+
+
+def test_a_statement_whose_tracing_raised_says_what_and_where():
+    pytest.importorskip("llvmlite")
+
+    def f(x):
+        total = 0.0
+        for v in x:
+            total += v * v
+        number = int("abc") if total > 1e9 else 1
+        for v in x:
+            if v > 1e9:
+                total -= [1, 2][number + 1]
+        return total
+
+    with settings.override(executor="auto", compile="now"):
+        function = ag.function(f)
+        assert function(np.ones(30)) == 30.0
+    told = str(ag.explain(function))
+    raised = "tracing it raised ValueError: invalid literal for int() with base 10: 'abc'"
+    line = f.__code__.co_firstlineno + 4
+    assert (
+        f"but for what can't: the statement runs as plain Python: {raised} (test_explain.py:{line})" in told
+    )
+
+
+def test_the_text_of_a_function_is_the_same_however_it_is_asked_for(module):
+    function = ag.function(module.helper)
+    assert function.explain() == str(ag.explain(function))
+    assert "staged      return v + 1" in function.explain()
+    function(np.ones(2))
+    assert function.explain() == str(ag.explain(function))
+    batched = ag.vectorize(module.helper)
+    assert batched.explain() == str(ag.explain(batched))
+
+
+def test_a_derivative_that_was_not_called_yet_does_not_know_what_will_run_it(module):
+    for made, what in ((ag.grad, "gradient"), (ag.jacobian, "Jacobian"), (ag.hessian, "Hessian")):
+        first = f"'helper' was not called yet: whether its {what} is a graph or runs on the tape"
+        assert made(module.helper).explain().startswith(first)
+    slopes = [ag.grad(lambda x, a=a: a * x) for a in range(20)]
+    assert [slope(1.0) for slope in slopes] == list(range(20))
+    assert "runs on the tape: it is made anew again and again" in slopes[-1].explain()
 
 
 class World:
@@ -474,7 +542,8 @@ def test_statements_of_functions_that_were_traced_into(tmp_path):
     function = ag.function(module.f)
     function(np.ones(2), module.Model())
     told = ag.explain(function)
-    statement = "the statement runs as plain Python: ZeroDivisionError: integer division or modulo by zero"
+    raised = "tracing it raised ZeroDivisionError: integer division or modulo by zero"
+    statement = f"the statement runs as plain Python: {raised}, line 20"
     body = "pieces is a generator or coroutine function: its body runs as plain Python"
     wanted = [
         ("helper (sample.py)", 13, "python", f"{body}; calls pieces as plain Python"),

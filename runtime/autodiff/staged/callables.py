@@ -182,6 +182,14 @@ class Derivative:
         return made
 
     # ------------------------------------------------------------------ looking
+    @property
+    def unseen(self) -> str:
+        """What is known of a derivative of which no call has made a trace, in words."""
+        if self.compiler is None:
+            return f"the {self.what} of {_name(self.f)!r} runs on the tape: it is made anew again and again"
+        first = f"{_name(self.f)!r} was not called yet"
+        return f"{first}: whether its {self.what} is a graph or runs on the tape, the first call shows"
+
     def _last(self) -> PolymorphicFunction[..., Any]:
         if self.latest is None:
             what = f"the {self.what} of {_name(self.f)!r} has no trace"
