@@ -227,7 +227,8 @@ def _traced(
     python: types.FunctionType,
     arguments: Sequence[Argument],
 ) -> TraceResult:
-    """Trace the function; with care, where a text is handed in or the plain way asked for a traced index."""
+    """Trace the function; with care, where a text is handed in, or the plain way asked for a traced index or
+    computed what NumPy warns of, on each call."""
     if any(isinstance(a.type, StaticType) and isinstance(a.type.value, (str, bytes)) for a in arguments):
         return traced(calls.SourceHooks(python, careful=True))
     hooks, result, failed = calls.SourceHooks(python), None, None
@@ -235,7 +236,7 @@ def _traced(
         result = traced(hooks)
     except TraceError as error:
         failed = error
-    if hooks.trace is not None and hooks.trace.indexed:
+    if hooks.trace is not None and hooks.trace.careless:
         try:
             return traced(calls.SourceHooks(python, careful=True))
         except TraceError as error:

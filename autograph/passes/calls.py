@@ -131,7 +131,8 @@ class _Calls(Rewriter):
             known = isinstance(value, np.ufunc) or value in REDUCTIONS
             if any(isinstance(arg, (gast.List, gast.Tuple)) for arg in node.args):
                 return False  # NumPy would look for bare numbers in the display
-            return known and not all(is_static(arg) for arg in node.args)
+            # Of known values the function itself would be called, while tracing, with a warning lost.
+            return known and not (self.work.ctx.careful or all(is_static(arg) for arg in node.args))
         if not isinstance(func, gast.Attribute):
             return False
         if self.is_operators(func.value):

@@ -128,6 +128,7 @@ def trace_call(
             where = hooks.place(fn)
             raise type(error)(error.what, span=where, why=error.why, fix=error.fix) from error.__cause__
         except Exception as error:
+            trace.careless |= isinstance(error, FloatingPointError)
             ours = _trace_error_behind(error)
             if ours is not None:
                 raise ours from None

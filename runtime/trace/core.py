@@ -178,7 +178,7 @@ class Trace:
         self.refused: list[TraceError] = []  # code asked for a value that isn't known, and was told so
         self.closed = False
         self.doomed: TraceError | None = None  # why the whole trace is worth nothing
-        self.indexed = False  # whether a traced value was asked for as an index
+        self.careless = False  # whether more could be traced if the source were converted carefully
         self.calls: list[tuple[Any, int]] = []  # the calls being traced into, with the region depth of each
         self.inlined = self.regions = 0
         self.callees: dict[Any, Any] = {}  # what calls of functions recorded, for the next call of the kind
@@ -568,6 +568,7 @@ class Trace:
 
     def raised(self, error: Exception) -> str:
         """What kept a part from being traced, in one line: an error of ours, or one that the code raised."""
+        self.careless |= isinstance(error, FloatingPointError)
         if isinstance(error, AutographError):
             place, what = error.span, error.what
         else:

@@ -105,7 +105,7 @@ class Traced:
         raise refusal(self, TensorBoolError(what, span=self._facts.trace.span(), why=NOT_KNOWN, fix=fix))
 
     def __index__(self) -> int:
-        self._facts.trace.indexed = True
+        self._facts.trace.careless = True
         fix = "pass a Python int as the argument, or call int() in converted code"
         raise _concrete(self, "as a Python int", fix)
 

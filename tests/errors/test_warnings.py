@@ -313,3 +313,43 @@ def test_frames_of_the_dispatch_show_their_text() -> None:
         linecache.getline(code.co_filename, n) for n in range(code.co_firstlineno, code.co_firstlineno + 3)
     ]
     assert any("def _call_slowly" in line for line in lines)
+
+
+def root(x):
+    return np.sqrt(x)
+
+
+def roots(a, b, c):
+    d = np.sqrt(b * b - 4 * a * c)
+    total = 0.0
+    for k in range(50):
+        total += k / (1 + total)
+    return (-b + d) / (2 * a), (-b - d) / (2 * a), total
+
+
+def of_a_constant(x):
+    zero = 0.0
+    if x > 0:
+        return np.log(zero) + x
+    return np.float32(x) * np.float32(2)
+
+
+@pytest.mark.parametrize(
+    ("f", "args"),
+    [
+        (root, (-1,)),
+        (root, (-1.0,)),
+        (roots, (1.0, 2.0, 3.0)),
+        (of_a_constant, (np.float64(2.0),)),
+        (of_a_constant, (2,)),
+    ],
+    ids=lambda x: getattr(x, "__name__", ""),
+)
+def test_what_numpy_warns_of_with_known_numbers_is_in_the_graph(f: Any, args: Any) -> None:
+    """A number passed by value was a constant, NumPy's warning an error, and the function left to Python."""
+    staged = ag.function(f)
+    for _ in range(10):
+        both = [heard(lambda args, g=g: g(*args), args, "always", {}) for g in (f, staged)]
+        assert both[0] == both[1] and len(both[0][1]) == 1
+    (trace,) = staged.traces
+    assert trace.concrete is not None and not trace.concrete.notes
