@@ -11,6 +11,7 @@ from runtime.errors import GuardError
 from runtime.types import Type, describes, same_static
 
 __all__ = [
+    "HandsOn",
     "bound",
     "call_with",
     "catches",
@@ -23,6 +24,13 @@ __all__ = [
     "set_of",
     "unpack",
 ]
+
+
+class HandsOn:
+    """What is called for what it is, and not for what it does: it hands on its first `values` operands, one
+    as it is, several as a tuple."""
+
+    values: int
 
 
 def catches(classes: Any, error: BaseException) -> bool:

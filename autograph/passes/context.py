@@ -35,8 +35,8 @@ class Context:
     ag: the name under which the operators are reached in generated code.
     names: gives out the names of helpers; it learns the names that occur in the function.
     rebound: captured names that other functions may rebind while this one runs.
-    careful: whether items may be read of tuples and texts by traced indices, `%` taken of any text, and NumPy's
-        functions called with known values of which they warn.
+    careful: whether items may be read of tuples and texts by traced indices, `%` taken of any text, and
+        NumPy's functions called with known values of which they warn.
     """
 
     resolve: Callable[[str], object]

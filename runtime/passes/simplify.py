@@ -1,5 +1,5 @@
 """Simplification that keeps every bit: what a tuple holds is read from where it came, `x * 1` is `x`,
-`np.stack` of numbers `np.array` of them.
+`np.stack` of numbers `np.array` of them, and what is only handed on is taken from where it was.
 
 In: a graph.  Out: the same with fewer nodes.  What always holds: a rule fires only where dtype, sign of zero,
 NaN and (for arrays, which such an operation copies) that the result is another object make no difference.
@@ -17,6 +17,7 @@ from runtime.ir.opdef import OpDef
 from runtime.passes.aliases import Aliases
 from runtime.passes.facts import is_one, is_zero
 from runtime.passes.rewrite import accepts, exchanged, users, with_nodes
+from runtime.pyops import HandsOn
 from runtime.types import ArrayType, TupleType, WeakType
 
 
@@ -39,7 +40,11 @@ def simplify(graph: Graph, table: Mapping[str, OpDef], aliases: Aliases) -> Grap
 
 
 def _displayed(node: Node, made: Mapping[Value, Node]) -> Node:
-    """`np.stack` and `np.hstack` of numbers as `np.array` of them, which takes a tenth of the time."""
+    """`np.stack` and `np.hstack` of numbers as `np.array` of them, which takes a tenth of the time; several
+    values that are handed on as a tuple of them."""
+    handed = _handed_on(node)
+    if len(handed) > 1:
+        return dataclasses.replace(node, op="py.tuple", inputs=handed, attrs=())
     if node.op not in ("np.stack", "np.hstack") or len(node.inputs) != 1 or node.keywords:
         return node
     items = _items(node.inputs[0], made)
@@ -66,8 +71,19 @@ def _items(x: Operand, made: Mapping[Value, Node]) -> tuple[Operand, ...] | None
     return source.inputs if isinstance(x.type, TupleType) and x.type.cls is tuple else None
 
 
+def _handed_on(node: Node | None) -> tuple[Operand, ...]:
+    """The operands that a node hands on as they are, and nothing else."""
+    target = node.inputs[0] if node is not None and node.op == "py.call" else None
+    if node is None or not isinstance(target, Const) or not isinstance(target.value, HandsOn):
+        return ()
+    return node.inputs[1 : 1 + target.value.values]
+
+
 def _same(node: Node, made: Mapping[Value, Node], aliases: Aliases) -> list[tuple[Value, Operand]]:
     """Outputs of the node and the operands that are the same."""
+    handed = _handed_on(node)
+    if len(handed) == 1:
+        return [(node.outputs[0], handed[0])]
     if len(node.outputs) == 1:
         kept = _unchanged(node, aliases)
         if kept is not None:

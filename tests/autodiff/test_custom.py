@@ -167,3 +167,27 @@ def test_second_runs_that_give_something_else() -> None:
             with pytest.raises(ag.GradientError, match="gave something else when it ran again"):
                 for _ in range(20):
                     gradient(X)
+
+
+@ag.custom_gradient
+def of_two(x: Any) -> Any:
+    return (np.sin(x), x * 2), lambda ct: (ct[0] * np.cos(x) + 2 * ct[1],)
+
+
+@ag.function
+def along_slope_of_one(x: Any) -> Any:
+    return ag.jvp(lambda x: ag.grad(lambda x: (square(x) * x).sum())(x), (x,), (x,))
+
+
+@ag.function
+def along_two(x: Any) -> Any:
+    return ag.jvp(lambda x: of_two(x), (x,), (x,))
+
+
+@pytest.mark.parametrize("f", [along_slope_of_one, along_two], ids=lambda f: f.__name__)
+def test_marks_of_derivatives_are_not_in_what_runs(f: Any) -> None:
+    """They kept graphs of derivatives along a direction from being native, for "a call of a Mark"."""
+    for found, want in zip(f(X), f.python_function(X), strict=True):
+        assert np.array_equal(found, want)
+    assert "Mark" not in str(f.traces[0].concrete.optimised)
+    assert "Mark" not in f.explain()

@@ -21,6 +21,7 @@ from runtime.ir.graph import Const, Graph, Node, Operand
 from runtime.ir.opdef import PURE, OpDef
 from runtime.ops.operators import IN_PLACE
 from runtime.ops.table import OPS, parameters
+from runtime.pyops import HandsOn
 from runtime.types import ArrayType, NumberType, StaticType, WeakType
 
 ATTRIBUTES = {"T": "np.transpose", "real": "np.real", "imag": "np.imag", "mT": "np.matrix_transpose"}
@@ -55,7 +56,7 @@ _FACTS = frozenset({"shape", "ndim", "size", "dtype", "nbytes", "itemsize", "str
 
 
 @dataclass(frozen=True, eq=False)
-class Mark:
+class Mark(HandsOn):
     """What a marked value's node calls: it hands on the first `values` operands.
 
     back: from their cotangents, and what it captured, to the cotangents of the next `args` operands; those
