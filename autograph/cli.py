@@ -1,7 +1,8 @@
 """The command line: look at what is generated, run it, write it out.
 
 In: arguments as in `autograph --help`.  Out: text on standard output and an exit status: 0 done, 1 the
-function itself raised or a result differs, 2 the command is wrong (one line on standard error says how).
+function itself raised or a result differs, 2 the command can't be done; then standard error says why, and
+shows the line of the user's that is in the way.
 It uses public names only, so whatever it shows a program can have too.
 """
 
@@ -27,6 +28,15 @@ from runtime.ir.text import print_graph
 from runtime.view.dot import graph_to_dot
 from runtime.view.svg import graph_to_svg
 
+# What is in the way of a command, by an error that shows the line; others are the function's own.
+REFUSALS = (
+    ag.SourceNotFound,
+    ag.ConversionRefused,
+    ag.Untraceable,
+    ag.SignatureError,
+    ag.ExportError,
+    ag.CheckError,
+)
 TARGET_HELP = "FILE.py:function or module:function; a method is Class.method"
 ARGS_HELP = "Python literals (text in quotes), np.array(...), np.int64(27), .npy files, name=value"
 EPILOG = """\
@@ -39,7 +49,7 @@ start here:
   autograph check FILE.py                                which functions are converted, and why not
   autograph COMMAND --help                               more on each, with examples
 
-exit status: 0 done; 1 it raised, a result differs, or a strict check failed; 2 the command is wrong
+exit status: 0 done; 1 it raised, a result differs, or a strict check failed; 2 the command can't be done
 """
 EXAMPLES = {
     "show": """\
@@ -163,12 +173,7 @@ def function_of(found: Any, text: str) -> Any:
 def concrete(opts: argparse.Namespace) -> Any:
     """The concrete function for the target and the example arguments."""
     function, positional, keywords = call_of(opts)
-    try:
-        return function.get_concrete_function(*positional, **keywords)
-    except ag.Untraceable as error:
-        raise CliError(
-            f"{opts.target} is not traced for these arguments: {error.why or error.what}"
-        ) from error
+    return function.get_concrete_function(*positional, **keywords)
 
 
 def call_of(opts: argparse.Namespace) -> tuple[Any, list[Any], dict[str, Any]]:
@@ -178,7 +183,7 @@ def call_of(opts: argparse.Namespace) -> tuple[Any, list[Any], dict[str, Any]]:
     positional, keywords = arguments(opts.args)
     if function is found and not opts.args and opts.command != "run":
         return function, [], {}  # it may have an input_signature, which says what to trace for
-    signature = inspect.signature(python_function(found, opts.target))
+    signature = inspect.signature(found)
     try:
         signature.bind(*positional, **keywords)
     except TypeError as error:
@@ -188,13 +193,18 @@ def call_of(opts: argparse.Namespace) -> tuple[Any, list[Any], dict[str, Any]]:
 
 def write(text: str, output: str | None) -> None:
     """To the file, or to standard output."""
-    if output is None:
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
-        return
+    text = text if output is not None or text.endswith("\n") else text + "\n"
     try:
-        pathlib.Path(output).write_text(text, encoding="utf-8")
+        if output is not None:
+            pathlib.Path(output).write_text(text, encoding="utf-8")
+        elif sys.stdout is not None:  # as where a shell closed it: nobody wants to see it
+            sys.stdout.write(text)
+            sys.stdout.flush()
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        raise CliError(f"{output} can't be written: {error.strerror}") from error
+        place = "standard output" if output is None else output or "a file without name"
+        raise CliError(f"{place} can't be written: {error.strerror}") from error
 
 
 def show_command(opts: argparse.Namespace) -> int:
@@ -244,7 +254,7 @@ def run_command(opts: argparse.Namespace) -> int:
     function, positional, keywords = call_of(opts)
     if opts.check:
         function = ag.function(function.python_function, check=True)
-    print(repr(function(*positional, **keywords)))
+    write(repr(function(*positional, **keywords)), None)
     return 0
 
 
@@ -286,15 +296,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     opts = parser().parse_args(argv)
     try:
         status: int = opts.run(opts)
-        sys.stdout.flush()
         return status
     except CliError as error:
         print(f"autograph: {error}", file=sys.stderr)
         return 2
-    except (ag.SourceNotFound, ag.ConversionRefused) as error:
-        where = f"{opts.target}, {error.span.file}:{error.span.line}" if error.span else opts.target
-        print(f"autograph: {where}: {error.what}", file=sys.stderr)
-        return 2
+    except REFUSALS as error:
+        print(f"autograph: {error}", file=sys.stderr)
+        return 1 if isinstance(error, ag.CheckError) else 2
+    except KeyboardInterrupt:
+        print("autograph: interrupted", file=sys.stderr)
+        return 130
     except BrokenPipeError:  # the reader of a pipe (less, head) left: nothing is wrong
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

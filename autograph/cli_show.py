@@ -52,6 +52,6 @@ def beside(left: str, right: str, titles: tuple[str, str], *, colour: bool, widt
 
 def terminal() -> tuple[bool, int]:
     """Whether standard output is a terminal, and how wide; 0 when it is not, so that texts are stacked."""
-    if not sys.stdout.isatty():
+    if sys.stdout is None or not sys.stdout.isatty():
         return False, 0
     return True, shutil.get_terminal_size().columns

@@ -14,14 +14,21 @@ import importlib.util
 import inspect
 import pathlib
 import sys
+import traceback
 import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from runtime.function.prefixed import unwrapped
+
 # NumPy names an argument may call or be; nothing here reads files or runs code.
 NUMPY_CALLS = ("array", "arange", "linspace", "zeros", "ones", "full", "eye")
+_UNREADABLE = {
+    "magic string": "it is no .npy file",
+    "allow_pickle": "it holds Python objects, which are not loaded",
+}
 NUMPY_VALUES = ("nan", "inf", "pi", "e")
 
 
@@ -52,7 +59,7 @@ def file_module(place: str) -> types.ModuleType:
     """The module of a Python file, loaded under the file's name with its folder importable."""
     path = pathlib.Path(place)
     if not path.is_file():
-        raise CliError(f"{place}: no such file")
+        raise CliError(f"{place} is a folder" if path.is_dir() else f"{place}: no such file")
     sys.path.insert(0, str(path.resolve().parent))
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
@@ -60,8 +67,8 @@ def file_module(place: str) -> types.ModuleType:
     sys.modules[path.stem] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:  # the file is the user's: anything may happen in it
-        raise CliError(f"{place} can't be loaded: {type(error).__name__}: {one_line(error)}") from error
+    except (Exception, SystemExit) as error:  # the file is the user's: anything may happen in it
+        raise CliError(f"{place} can't be loaded: {raised(error)}") from error
     return module
 
 
@@ -74,24 +81,33 @@ def named_module(place: str) -> types.ModuleType:
         if error.name and (place == error.name or place.startswith(error.name + ".")):
             raise CliError(f"no module named {error.name!r}; a file is written FILE.py:function") from error
         raise CliError(f"module {place} can't be imported: {one_line(error)}") from error
-    except Exception as error:  # as for files
-        raise CliError(
-            f"module {place} can't be imported: {type(error).__name__}: {one_line(error)}"
-        ) from error
+    except (Exception, SystemExit) as error:  # as for files
+        raise CliError(f"module {place} can't be imported: {raised(error)}") from error
 
 
 def python_function(found: Any, text: str) -> Callable[..., Any]:
     """The plain Python function behind what was named, which must have source."""
-    plain = getattr(found, "python_function", found)
-    plain = inspect.unwrap(getattr(plain, "__func__", plain))
+    plain, _, _ = unwrapped(found)
+    plain = inspect.unwrap(plain)
     if not isinstance(plain, types.FunctionType):
-        kind = "class" if isinstance(plain, type) else type(plain).__name__
-        raise CliError(f"{text} has no Python source: it is a {kind}")
+        kind = type(plain).__name__.replace("type", "class").replace("_", " ")
+        raise CliError(f"{text} has no Python source: it is {'an' if kind[0] in 'aeiou' else 'a'} {kind}")
     try:
         inspect.getsource(plain)
     except (OSError, TypeError) as error:
         raise CliError(f"{text} has no Python source: {one_line(error)}") from error
     return plain
+
+
+def raised(error: BaseException) -> str:
+    """What a module raised, and at which line of the user's."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if "importlib" not in f.filename]
+    last = frames[-1] if frames else None
+    here = (
+        last is None or last.filename == __file__ or isinstance(error, SyntaxError)
+    )  # which says where it is
+    line = "" if here or last is None else f" ({pathlib.Path(last.filename).name}:{last.lineno})"
+    return f"{type(error).__name__}: {one_line(error)}{line}"
 
 
 def one_line(error: BaseException) -> str:
@@ -116,15 +132,17 @@ def arguments(texts: Sequence[str]) -> tuple[list[Any], dict[str, Any]]:
 def argument(text: str) -> Any:
     """One value: a Python literal, an array such as `np.array([1, 2])`, or the content of an .npy file."""
     if text.endswith(".npy"):
-        if not pathlib.Path(text).is_file():
-            raise CliError(f"{text}: no such file")
         try:
-            return np.load(text, allow_pickle=False)
-        except ValueError as error:
-            raise CliError(f"{text} can't be read: {one_line(error)}") from error
+            with open(text, "rb") as file:  # np.load would take any other file for a pickle
+                return np.lib.format.read_array(file, allow_pickle=False)
+        except FileNotFoundError as error:
+            raise CliError(f"{text}: no such file") from error
+        except (OSError, ValueError, MemoryError) as error:
+            why = next((ours for said, ours in _UNREADABLE.items() if said in str(error)), one_line(error))
+            raise CliError(f"{text} can't be read: {why}") from error
     try:
         return spelled(ast.parse(text.strip(), mode="eval").body)
-    except (ValueError, SyntaxError, TypeError) as error:
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
         raise CliError(
             f"{text!r} is not a value: write a literal (text in quotes), np.array(...), or an .npy file"
         ) from error
@@ -138,8 +156,12 @@ def spelled(node: ast.expr) -> Any:
             if name not in NUMPY_CALLS and not (isinstance(maker, type) and issubclass(maker, np.generic)):
                 raise ValueError(name)
             assert callable(maker)
+            given = list(map(spelled, node.args))
             named = {k.arg: spelled(k.value) for k in node.keywords if k.arg}
-            return maker(*map(spelled, node.args), **named)
+            try:
+                return maker(*given, **named)
+            except Exception as error:  # NumPy says what is wrong with the arguments
+                raise CliError(f"{ast.unparse(node)} can't be made: {one_line(error)}") from error
         case ast.Attribute(value=ast.Name(id="np" | "numpy"), attr=name):
             value = getattr(np, name, None)
             if name not in NUMPY_VALUES and not (isinstance(value, type) and issubclass(value, np.generic)):

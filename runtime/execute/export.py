@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from runtime import pyops
-from runtime.boxes import UnboundMarker
+from runtime.boxes import Cell, UnboundMarker
 from runtime.errors import ExportError, Span
 from runtime.execute.constants import importable
 from runtime.execute.python_source import plan_source
@@ -154,13 +154,28 @@ class _Writer:
         self.imports.add(f"import {full}" if full == name else f"import {full} as {name}")
 
     def _refusal(self, name: str, value: Any) -> ExportError:
-        kind = type(value)
-        what = f"{name} ({kind.__module__}.{kind.__qualname__}) can't be written to a file"
+        what = f"{self._said(name, value)} can't be written to a file"
         why = "the file may need NumPy and the standard library only"
         if isinstance(value, np.ndarray) and value.size > LARGEST and not value.dtype.hasobject:
             why = f"it has {value.size} elements; at most {LARGEST} are written out"
-        fix = "pass it as an argument of the function"
+        fix = "pass it, or what is needed of it, as an argument of the function"
         return ExportError(what, span=find_span(self.graph, value), why=why, fix=fix)
+
+    def _said(self, name: str, value: Any) -> str:
+        """What an object is to the user."""
+        if isinstance(
+            value, dict
+        ):  # of globals, as often as not, with names that may mean something else later
+            for node in all_nodes(self.graph):
+                read, *key = node.inputs or (None,)
+                if isinstance(read, Const) and read.value is value and key and isinstance(key[0], Const):
+                    return f"the global {key[0].value!r}"
+        if value is Cell:
+            return "a variable that another part, which is left to Python, may bind again"
+        kind = type(value)
+        if isinstance(value, (types.FunctionType, type)):
+            return f"the {'class' if isinstance(value, type) else 'function'} {value.__qualname__!r}"
+        return f"{name} ({kind.__module__}.{kind.__qualname__})"
 
     def text(self, value: Any) -> str | None:
         """An expression that gives the value; None if there is none."""

@@ -24,6 +24,7 @@ from runtime.ir.walk import walk_graphs
 from runtime.trace.record import Guard
 from runtime.types import ArrayType, StaticType, TupleType, Type, WeakType
 
+ASKED = "asked for by get_concrete_function"
 FIRST, DROPPED = "first call", "the last trace for these arguments was dropped from the cache"
 KEPT = 1000  # accounts kept per function; older ones are forgotten
 

@@ -28,6 +28,7 @@ from runtime.errors import AutographError, ConversionRefused, GuardError, Span, 
 from runtime.execute.traceback import cleaned
 from runtime.forking import ForkLock
 from runtime.function.accounts import (
+    ASKED,
     FIRST,
     KEPT,
     Account,
@@ -489,8 +490,8 @@ class PolymorphicFunction(Direct, Generic[P, R]):
                 ):
                     break
             else:
-                check_allowed(self._name, Account(str(exact), "get_concrete_function"), span_here())
-                record = self._attempt(exact, exact, bound, "get_concrete_function", promise)
+                check_allowed(self._name, Account(str(exact), ASKED), span_here())
+                record = self._attempt(exact, exact, bound, ASKED, promise)
                 record.given = given if only_specs else ""
                 self._store(record, exact.skeleton(), bound)
         if record.concrete is None:

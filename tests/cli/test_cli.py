@@ -1,4 +1,4 @@
-"""The command line: what each command prints, and the one line and exit status 2 for a wrong command."""
+"""The command line: what each command prints, what it says, with exit status 2, where it can't be done."""
 
 from __future__ import annotations
 
@@ -172,7 +172,8 @@ def test_check(capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path) -> No
         (["show", COLLATZ + "x"], "has no function 'collatzx'; did you mean 'collatz'?"),
         (["show", "collatz"], "does not name a function"),
         (["show", "math:pi"], "'pi' in math is a float, not a function"),
-        (["show", "math:sin"], "math:sin has no Python source"),
+        (["show", "math:sin"], "math:sin has no Python source: it is a builtin function or method"),
+        (["show", "fractions:Fraction"], "fractions:Fraction has no Python source: it is a"),
         (["run", COLLATZ, "twenty"], "'twenty' is not a value"),
         (["run", COLLATZ, "__import__('os').system('true')"], "is not a value"),
         (["run", COLLATZ, "missing.npy"], "missing.npy: no such file"),
@@ -191,15 +192,161 @@ def test_wrong_commands(words: list[str], text: str, capsys: pytest.CaptureFixtu
 def test_show_of_what_is_not_converted(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", "collections:namedtuple"]) == 2
     out, err = capsys.readouterr()
-    assert out == "" and err.count("\n") == 1
-    assert re.match(r"autograph: collections:namedtuple, .*:\d+: .* is not converted", err)
+    assert out == ""
+    assert re.match(r"autograph: .* is not converted\n  at .*:\d+ in namedtuple\n(.*\n)+  fix: ", err)
 
 
-def test_broken_file(capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path) -> None:
-    bad = tmp_path / "bad_syntax.py"
-    bad.write_text("def f(:\n")
-    assert main(["show", f"{bad}:f"]) == 2
-    assert "can't be loaded: SyntaxError" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("def f(:\n", "SyntaxError: invalid syntax (broken.py, line 1)"),
+        ("\nraise RuntimeError('at\\nimport')\n", "RuntimeError: at (broken.py:2)"),
+        ("import sys\nsys.exit(4)\n", "SystemExit: 4 (broken.py:2)"),
+        ("import no_such_module\n", "ModuleNotFoundError: No module named 'no_such_module' (broken.py:1)"),
+        ("x = '\0'\n", "SyntaxError: source code"),
+    ],
+)
+@pytest.mark.parametrize("command", ["show", "check"])
+def test_broken_files(
+    command: str, source: str, text: str, capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path
+) -> None:
+    bad = tmp_path / "broken.py"
+    bad.write_text(source)
+    assert main([command, str(bad) if command == "check" else f"{bad}:f"]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and f"{bad} can't be loaded: {text}" in err and err.count("\n") == 1
+
+
+CALLABLES = """\
+import functools
+import itertools
+import numpy as np
+import autograph as ag
+
+class Scale:
+    by = 2
+
+    def __call__(self, x):
+        return x + 5
+
+    @classmethod
+    def made(cls, x):
+        return x + cls.by
+
+scale, numbers = Scale(), itertools.count()
+
+def twice(x, times=2.0):
+    return x * times
+
+thrice = functools.partial(twice, times=3)
+
+def scaled(x):
+    return x * scale.by
+
+def evaluated(x):
+    y = x + 1
+    return eval("y")
+
+def counted(x):
+    return x + next(numbers)
+
+def itself(x):
+    return itself(x)
+
+def interrupted(x):
+    raise KeyboardInterrupt
+
+promised = ag.function(twice, input_signature=[ag.TensorSpec((2,), np.float64)] * 2)
+"""
+
+
+@pytest.fixture
+def callables(tmp_path: pathlib.Path) -> str:
+    (tmp_path / "callables_here.py").write_text(CALLABLES)
+    return f"{tmp_path}/callables_here.py"
+
+
+@pytest.mark.parametrize(
+    ("name", "printed"),
+    [("scale", "6"), ("scale.made", "3"), ("Scale.made", "3"), ("thrice", "3"), ("twice", "2.0")],
+)
+def test_all_callables_with_source_are_taken(
+    name: str, printed: str, callables: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(capsys, "run", f"{callables}:{name}", "1") == printed + "\n"
+    assert "return x" in call(capsys, "show", f"{callables}:{name}")
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "args", "status", "texts"),
+    [
+        (
+            "export",
+            "scaled",
+            ["np.ones(2)"],
+            2,
+            ["the global 'scale' can't be written", "x * scale.by", "fix: "],
+        ),
+        ("export", "itself", ["1"], 2, ["the function 'itself' can't be written", "fix: "]),
+        (
+            "export",
+            "evaluated",
+            ["1"],
+            2,
+            ["is left to plain Python", 'eval("y")', "why: eval() is not conv"],
+        ),
+        ("graph", "evaluated", ["1"], 2, ["is left to plain Python", 'eval("y")', "fix: "]),
+        ("plan", "promised", ["1", "2"], 2, ["do not match the input_signature", "fix: "]),
+        ("run", "promised", ["1", "2"], 2, ["do not match the input_signature", "fix: "]),
+        ("run", "counted", ["1", "--check"], 1, ["does not do what plain Python does", "why: result is"]),
+        ("run", "interrupted", ["1"], 130, ["interrupted"]),
+    ],
+)
+def test_what_is_in_the_way_is_shown_and_no_traceback(
+    command: str,
+    name: str,
+    args: list[str],
+    status: int,
+    texts: list[str],
+    callables: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main([command, f"{callables}:{name}", *args]) == status
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith("autograph: ") and "Traceback" not in err
+    assert all(text in err for text in texts), err
+
+
+def test_arguments_that_can_not_be_had(
+    capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pathlib.Path("text.npy").write_text("no numbers here")
+    pathlib.Path("empty.npy").touch()
+    pathlib.Path("folder.py").mkdir()
+    np.save("objects.npy", np.array([{}], object), allow_pickle=True)
+    for text, said in (
+        ("text.npy", "it is no .npy file"),
+        ("empty.npy", "it is no .npy file"),
+        ("objects.npy", "it holds Python objects"),
+        ("np.zeros(-1)", "np.zeros(-1) can't be made: negative dimensions are not allowed"),
+        ("np.zeros(1000000000000000)", "np.zeros(1000000000000000) can't be made: "),
+        ("", "'' is not a value"),
+    ):
+        assert main(["run", COLLATZ, text]) == 2
+        err = capsys.readouterr().err
+        assert said in err and err.count("\n") == 1, err
+    assert main(["show", "folder.py:f"]) == 2 and "folder.py is a folder" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not pathlib.Path("/dev/full").exists(), reason="no device that is always full")
+def test_where_nothing_can_be_written() -> None:
+    command = f"{sys.executable} -m autograph plan {COLLATZ} 27"
+    for to, status, text in (("> /dev/full", 2, "standard output can't be written"), (">&-", 0, "")):
+        done = subprocess.run(
+            f"{command} {to}", shell=True, cwd=ROOT, capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode == status and text in done.stderr and "Traceback" not in done.stderr
 
 
 def test_a_traceback_of_the_users_frames(capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path) -> None:
