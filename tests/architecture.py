@@ -37,7 +37,8 @@ SECTIONS = (
     (
         "native code: numbers",
         NATIVE
-        + r"(values|state|kernel|integers|floats|complexes|narrowing|merge|scalars|vector_\w+|ufunc_loops)$",
+        + r"(values|two_kinds|state|kernel|integers|floats|complexes|narrowing|merge|scalars|vector_\w+|"
+        + r"ufunc_loops)$",
     ),
     ("native code: threads", NATIVE + r"(pool_ir|pool|shares|pauses)$"),
     ("native code: arrays and lists", NATIVE + r"\w+$"),

@@ -14,6 +14,7 @@ import time
 import types
 import warnings
 import weakref
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -334,6 +335,8 @@ def call_method(trace: Trace, m: Method, args: tuple[Any, ...], kwargs: dict[str
         if cls is str
         and not name.startswith(("is", "starts", "ends", "split"))
         and name not in ("split", "rsplit", "partition", "encode", "index", "find", "count")
+        else items.PAIRS
+        if cls is defaultdict and name == "items"
         else OBJECT
     )
     drawn = _drawn(trace, cls, name, args, kwargs)

@@ -38,6 +38,7 @@ from runtime.types import (
 from runtime.variable import Variable
 
 _ABSENT = object()
+PAIRS = ObjectType(type({}.items()), TupleType((OBJECT, OBJECT)))  # what `d.items()` gives
 _KEEPERS = ("append", "insert", "appendleft", "setdefault", "add")  # what they are handed is kept, not called
 
 
@@ -573,7 +574,7 @@ def _call_method(trace: Trace, x: Object, name: str, args: tuple[Any, ...], kwar
     if known_class(x) is list and name == "pop" and not kwargs:
         claims["pop"] = growing.item_type(trace, x)
     if known_class(x) is dict and name == "items":
-        claims = {"items": ObjectType(type({}.items()), TupleType((OBJECT, OBJECT)))}
+        claims = {"items": PAIRS}
     value = trace.emit("py.call", [method, *args], kwargs, type=claims.get(name))
     assert value is not None
     return trace.wrap(value, fresh=name == "copy")

@@ -33,7 +33,7 @@ PYTHON_API = (
     "PyEval_SaveThread", "PyEval_RestoreThread", "PyFloat_FromDouble", "PyComplex_FromDoubles",
     "PyLong_FromLongLong", "PyLong_FromUnsignedLongLong", "PyLong_AsLongLongAndOverflow",
     "PyTuple_New", "PyTuple_SetItem", "PyList_New", "PyList_SetItem", "PyList_Append", "PyList_SetSlice",
-    "PyList_Reverse", "PyBytes_FromStringAndSize",
+    "PyList_Reverse", "PyBytes_FromStringAndSize", "PyDict_New", "PyDict_SetItem", "PySet_New", "PySet_Add",
     "PyObject_Vectorcall",
     "PyThreadState_Get",
     "PyTuple_GetItem", "PyTuple_Size",

@@ -11,7 +11,8 @@ from typing import Protocol
 
 from runtime.execute.native import merge, narrowing
 from runtime.execute.native.emit import APART, FALSE, TRUE, Block, Emitter, Phi
-from runtime.execute.native.values import Num, Static, Val, choose, lift
+from runtime.execute.native.two_kinds import choose
+from runtime.execute.native.values import Num, Static, Val, lift
 from runtime.ir.graph import Graph, Node
 from runtime.ir.walk import walk_nodes
 

@@ -17,7 +17,7 @@ import numpy as np
 from runtime import elements
 from runtime.boxes import Cell
 from runtime.elements import as_python
-from runtime.execute.native import complexes, lists, vector_math
+from runtime.execute.native import complexes, dicts, vector_math
 from runtime.execute.native.arrays import (
     address,
     copied,
@@ -62,6 +62,7 @@ from runtime.execute.native.values import (
     Arr,
     Count,
     Elements,
+    Keyed,
     Lazy,
     Listed,
     Num,
@@ -165,13 +166,11 @@ def _items_span(found: list[Num]) -> tuple[int, int] | None:
 
 
 def _len(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
-    if len(args) != 1 or keywords:
-        raise Unlowered("len with these arguments")
-    x = args[0]
+    x = args[0] if len(args) == 1 and not keywords else None
     if isinstance(x, Arr) and x.dims:
         return dimension(x.dims[0])
-    if isinstance(x, LISTS):
-        return lists.length(state.e, x)
+    if isinstance(x, (Keyed, *LISTS)):
+        return dicts.length(state.e, x)
     if isinstance(x, Tup):
         return lift(len(x.items))
     raise Unlowered("len of this")

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Callable
 
 from runtime.dataclass import dataclass
-from runtime.execute.native import lists
+from runtime.execute.native import dicts, lists
 from runtime.execute.native.arrays import item_at
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.kinds import PYTHON_COMPLEX, PYTHON_INT, Unlowered
@@ -34,8 +34,9 @@ class Trips:
     moves: bool = False
 
 
-def length(e: Emitter, source: Val) -> Trips:
+def length(state: State, source: Val) -> Trips:
     """How to go over a value."""
+    e = state.e
     if isinstance(source, Rng) and source.step_const == 1:
         stop = source.stop
 
@@ -44,6 +45,10 @@ def length(e: Emitter, source: Val) -> Trips:
             return one(PYTHON_INT, k.text, span=source.span)
 
         return Trips(source.start, lambda: stop, True, next_one)
+
+    if (entries := dicts.gone_over(source)) is not None:
+        stop_at = dicts.steps(state, entries)
+        return Trips("0", stop_at, False, lambda state, k: dicts.entry(state, source, k), True)
 
     def asked() -> str:
         return count(e, source)

@@ -31,6 +31,7 @@ from runtime.execute.native.ranges import SIZE
 from runtime.execute.native.scalars import stored
 from runtime.execute.native.shares import Serial
 from runtime.execute.native.state import Carried, Held, Inner, Row, State, WrongGuess
+from runtime.execute.native.two_kinds import joined as joined_kinds
 from runtime.execute.native.values import (
     LISTS,
     Arr,
@@ -50,7 +51,6 @@ from runtime.execute.native.values import (
     widen,
     with_sign,
 )
-from runtime.execute.native.values import joined as joined_kinds
 from runtime.types import ArrayType, Type
 
 _HOLDS = {"double": PYTHON_FLOAT, "i64": PYTHON_INT}  # what holds the payloads of numbers of two kinds
@@ -68,7 +68,7 @@ def shown(state: State, maker: Hashable, items: Sequence[Val]) -> Lists | Shown:
 def made(state: State, maker: Hashable, items: Sequence[Val]) -> Lists:
     """A list with these items."""
     if items and maker not in state.forms:
-        _learn(state, maker, items[0])
+        learn(state, maker, items[0])
     nested_lists.handed_on([x for x in items if isinstance(x, Listing)])
     form = state.forms.get(maker)
     if isinstance(form, Held):
@@ -92,27 +92,27 @@ def made(state: State, maker: Hashable, items: Sequence[Val]) -> Lists:
                 part.kind = kind
         found = Mixed(form, payloads, tags)
     else:
-        found = _numbers(state, maker)
+        found = numbers(state, maker)
     for item in items:
         append(state, found, item)
     return found
 
 
-def _learn(state: State, maker: Hashable, x: Val) -> None:
+def learn(state: State, maker: Hashable, x: Val) -> None:
     """What a list will have in it, unless it is numbers: they have their kinds from what is put in."""
     if isinstance(x, Tup):
         if not x.items or any(isinstance(i, Tup) and not i.items for i in x.items):
             raise Unlowered("a list of empty tuples")
         state.forms.setdefault(maker, Row(len(x.items)))
         for k, item in enumerate(x.items):
-            _learn(state, (maker, k), item)
+            learn(state, (maker, k), item)
     elif isinstance(x, Arr):
         array_lists.learn(state, frozenset((maker,)), x)
     elif isinstance(x, LISTS):
         nested_lists.learn(state, frozenset((maker,)), x)
 
 
-def _numbers(state: State, maker: Hashable) -> Listing:
+def numbers(state: State, maker: Hashable) -> Listing:
     """A list for numbers."""
     e = state.e
     if e.part is not None:
@@ -147,7 +147,7 @@ def put_kind(state: State, x: Listing | Shared, value: Val) -> Num:
         return value
     unknown = x.kind is None or (x.guessed and x.maker not in state.forms)
     if unknown and isinstance(value, (Arr, Tup, *LISTS)):
-        _learn(state, x.maker, value)
+        learn(state, x.maker, value)
         raise WrongGuess
     if not isinstance(value, Num) or any(kind.kind == "c" for kind in value.members):
         raise Unlowered("a list of other things than real numbers, arrays and tuples of these")
@@ -275,20 +275,20 @@ def get_item(state: State, x: Lists, key: Val) -> Val:
 
 def set_item(state: State, x: Lists, key: Val, value: Val) -> None:
     """`x[key] = value`."""
-    _put(state, x, _checked(state, x, key), value)
+    put(state, x, _checked(state, x, key), value)
 
 
-def _put(state: State, x: Lists, at: str, value: Val) -> None:
+def put(state: State, x: Lists, at: str, value: Val) -> None:
     if isinstance(x, ArrayList):
         array_lists.set_item(state, x, at, value)
     elif isinstance(x, Nested):
         nested_lists.put(state, x, value, at)
     elif isinstance(x, Table):
         for column, part in zip(x.columns, _parts(x, value), strict=True):
-            _put(state, column, at, part)
+            put(state, column, at, part)
     elif isinstance(x, Mixed):
         for part, given in zip((x.payloads, x.tags), _either(state.e, x, value), strict=True):
-            _put(state, part, at, given)
+            put(state, part, at, given)
     else:
         number = put_kind(state, x, value)
         state.e.flush()
@@ -348,14 +348,19 @@ def _columns(x: Lists) -> tuple[Lists, ...]:
 
 def clear(state: State, x: Lists) -> None:
     """`x.clear()`."""
+    cut(state, x, "0")
+
+
+def cut(state: State, x: Lists, n: str) -> None:
+    """Keep the first `n` items, which are there."""
     e = state.e
     for part in _columns(x):
-        clear(state, part)
+        cut(state, part, n)
     if isinstance(x, (ArrayList, Nested)):
-        array_lists.cut(e, x, "0", array_lists.length(e, x))
+        array_lists.cut(e, x, n, array_lists.length(e, x))
     x = array_lists.cells(e, x) if isinstance(x, Shared) else x
     if isinstance(x, Listing):
-        e.line(f"store i64 0, ptr {x.length}")
+        e.line(f"store i64 {n}, ptr {x.length}")
 
 
 def reverse(state: State, x: Lists) -> None:
@@ -372,9 +377,9 @@ def reverse(state: State, x: Lists) -> None:
     n = length(e, x).text
     with trips(state, e.effect(f"lshr i64 {n}, 1")) as k:
         other = e.effect(f"sub i64 {e.effect(f'sub i64 {n}, 1')}, {k}")
-        first, second = _number(state, x, k), _number(state, x, other)
-        _put(state, x, k, second)
-        _put(state, x, other, first)
+        first, second = number_at(state, x, k), number_at(state, x, other)
+        put(state, x, k, second)
+        put(state, x, other, first)
 
 
 def item(state: State, x: Lists, at: str) -> Val:
@@ -386,11 +391,11 @@ def item(state: State, x: Lists, at: str) -> Val:
     if isinstance(x, Table):
         return Tup(tuple(item(state, column, at) for column in x.columns))
     if isinstance(x, Mixed):
-        return Num(x.members, _number(state, x.payloads, at).text, _number(state, x.tags, at).text)
-    return _number(state, x, at)
+        return Num(x.members, number_at(state, x.payloads, at).text, number_at(state, x.tags, at).text)
+    return number_at(state, x, at)
 
 
-def _number(state: State, x: Listing | Shared, at: str) -> Num:
+def number_at(state: State, x: Listing | Shared, at: str) -> Num:
     x = array_lists.cells(state.e, x) if isinstance(x, Shared) else x
     e, kind = state.e, of_kind(state, x)
     value = e.effect(f"load {memory(kind)}, ptr {_place(state, x, at)}, align 1")
@@ -456,7 +461,7 @@ def _rows(state: State, x: Table) -> Arr:
     with trips(state, n) as k:
         row = e.effect(f"getelementptr i8, ptr {new.data}, i64 {e.effect(f'mul i64 {k}, {new.strides[0]}')}")
         for j, column in enumerate(columns):
-            number = stored(e, _number(state, column, k), new.element)
+            number = stored(e, number_at(state, column, k), new.element)
             store(e, new.element, e.effect(f"getelementptr i8, ptr {row}, i64 {j * dtype.itemsize}"), number)
     return new
 
@@ -473,7 +478,7 @@ def _of_two_kinds(state: State, x: Mixed) -> Arr:
         cell = e.slot("i1")
         e.line(f"store i1 false, ptr {cell}")
         with trips(state, length(e, x).text) as k:
-            tag = _number(state, x.tags, k).text
+            tag = number_at(state, x.tags, k).text
             found = tag if dtypes[0] == wide else e.negated(tag)
             before = e.effect(f"load i1, ptr {cell}")
             e.line(f"store i1 {e.effect(f'or i1 {before}, {found}')}, ptr {cell}")

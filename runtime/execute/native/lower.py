@@ -17,9 +17,9 @@ from runtime.execute.native import (
     chains,
     contents,
     counters,
+    dicts,
     elementwise,
     list_forms,
-    lists,
     merge,
     narrowing,
     ownership,
@@ -51,6 +51,7 @@ from runtime.execute.native.tested import truths
 from runtime.execute.native.values import (
     LISTS,
     Arr,
+    Keyed,
     Lazy,
     Num,
     Static,
@@ -353,8 +354,8 @@ class _Lowering:
 
     def holds(self, x: Val | None) -> str:
         """Whether a condition, or the test of a loop, is true."""
-        if isinstance(x, LISTS):
-            x = lists.length(self.e, x)
+        if isinstance(x, (Keyed, *LISTS)):
+            x = dicts.length(self.e, x)
         if not isinstance(x, Num):
             raise Unlowered("a condition that is no number")
         return truth(self.e, x)
@@ -501,7 +502,7 @@ class _Lowering:
         captures = args[1 + count :]
         spacing = pauses.spacing(node)
         short = spacing == pauses.TRIPS  # whether no trip takes long
-        trips = length(e, source)
+        trips = length(self.state, source)
         ends, stop, order = not tested and not trips.moves, trips.stop, "slt" if trips.signed else "ult"
         exits: list[tuple[list[Val], Block, dict[str, str]]] = []
 

@@ -26,10 +26,12 @@ from runtime.execute.native.kinds import PYTHON_BOOL, PYTHON_INT, Unlowered
 from runtime.execute.native.lines import counted
 from runtime.execute.native.scalars import stored, truth
 from runtime.execute.native.state import State
+from runtime.execute.native.two_kinds import choose
 from runtime.execute.native.values import (
     LISTS,
     Arr,
     Elements,
+    Keyed,
     Lazy,
     Listed,
     Method,
@@ -37,7 +39,6 @@ from runtime.execute.native.values import (
     Rng,
     Tup,
     Val,
-    choose,
     one,
 )
 from runtime.ir.graph import Const, Graph, Node, Value
@@ -331,10 +332,10 @@ def node(low: Lowering, given: Node, args: list[Val]) -> list[Val] | None:
     if given.regions:
         raise Unlowered(f"{said(given.op)} for many elements at once")
     reads = given.op == "getitem"
-    if any(isinstance(x, (Arr, Lazy, *LISTS, Method)) for x in args[1 if reads else 0 :]):
+    if any(isinstance(x, (Arr, Lazy, Keyed, *LISTS, Method)) for x in args[1 if reads else 0 :]):
         raise Unlowered("an array in a function of elements")
     made = plain_nodes.value(low.state, given, args)
-    if isinstance(made, (Lazy, *LISTS, Method)) or (isinstance(made, Arr) and not reads):
+    if isinstance(made, (Lazy, Keyed, *LISTS, Method)) or (isinstance(made, Arr) and not reads):
         raise Unlowered("an array made in a function of elements")
     return [made] if given.outputs else []
 
@@ -484,7 +485,7 @@ def _for(low: Lowering, given: Node, args: list[Val]) -> list[Val]:
     """A loop over a range or an array, as long as that of the lane that makes the most trips."""
     e, gang, count, tested = low.e, low.e.gang, given.attr("carries"), given.attr("tested", False)
     assert gang is not None
-    trips = iterables.length(e, args[0])
+    trips = iterables.length(low.state, args[0])
     if trips.moves:
         raise Unlowered("a list that a function of elements goes over")
     captures, outer, stop = args[1 + count :], e.when, trips.stop()

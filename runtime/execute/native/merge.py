@@ -14,11 +14,13 @@ from runtime.execute.native import ranges
 from runtime.execute.native.emit import FALSE, TRUE, Emitter, Phi
 from runtime.execute.native.kinds import NARROW, PYTHON_INT, PYTHON_SMALL, Members, Unlowered, payload
 from runtime.execute.native.state import Carried, Row, WrongGuess
+from runtime.execute.native.two_kinds import both_kinds, is_small, joined
 from runtime.execute.native.values import (
     LISTS,
     UNKNOWN,
     Arr,
     ArrayList,
+    Keyed,
     Listing,
     Lists,
     Maybe,
@@ -30,9 +32,6 @@ from runtime.execute.native.values import (
     Table,
     Tup,
     Val,
-    both_kinds,
-    is_small,
-    joined,
     span_of,
     widen,
 )
@@ -263,7 +262,7 @@ def leaves(e: Emitter, t: Val, x: Val) -> list[tuple[str, str]]:
         return [(llvm, b) for llvm, a, b in pairs if a == HOLE]
     if isinstance(t, HANDLES) and isinstance(x, HANDLES):
         return [("ptr", x.handle)] if t.handle == HOLE else []
-    if isinstance(t, Table) and isinstance(x, Table):
+    if (isinstance(t, Table) and isinstance(x, Table)) or (isinstance(t, Keyed) and isinstance(x, Keyed)):
         return [leaf for a, b in zip(t.columns, x.columns, strict=True) for leaf in leaves(e, a, b)]
     if isinstance(t, Mixed) and isinstance(x, Mixed):
         return [*leaves(e, t.payloads, x.payloads), *leaves(e, t.tags, x.tags)]
@@ -324,7 +323,7 @@ def types_of(t: Val) -> list[str]:
         return ["i64", "ptr"] if t.length == HOLE else []
     if isinstance(t, HANDLES):
         return ["ptr"] if t.handle == HOLE else []
-    if isinstance(t, Table):
+    if isinstance(t, (Keyed, Table)):
         return [llvm for column in t.columns for llvm in types_of(column)]
     if isinstance(t, Mixed):
         return [*types_of(t.payloads), *types_of(t.tags)]

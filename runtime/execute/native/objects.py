@@ -1,4 +1,4 @@
-"""Results as Python objects: numbers are boxed, tuples and lists are made, arrays are there already.
+"""Results as Python objects: numbers are boxed, tuples, lists and dicts made; arrays are there already.
 
 In: the template of what a kernel returns, and where it stored the holes.  Out: code that makes the object.
 What always holds: each part of a result is a new reference.
@@ -6,6 +6,7 @@ What always holds: each part of a result is a new reference.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 
@@ -15,6 +16,7 @@ from runtime.execute.native.kinds import Members, Scalar
 from runtime.execute.native.values import (
     Arr,
     ArrayList,
+    Keyed,
     Listing,
     Lists,
     Maybe,
@@ -65,6 +67,8 @@ class Objects:
             return self.once(shape, e.effect(f"load ptr, ptr {self.hole(slots)}"))
         if isinstance(shape, (Listing, Table, Mixed, Nested)):
             return self.build_list(*self.items(shape, slots))
+        if isinstance(shape, Keyed):
+            return self.keyed(shape, slots)
         if isinstance(shape, (Arr, ArrayList)):
             return self.reference(e.effect(f"load ptr, ptr {self.hole(slots)}"))
         assert isinstance(shape, Num)
@@ -129,6 +133,29 @@ class Objects:
 
         return self.field(found, COUNT_AT, "i64"), array
 
+    def keyed(self, x: Keyed, slots: Iterator[int]) -> str:
+        """A dict or set."""
+        e = self.e
+        columns = [self.items(column, slots) for column in x.columns if column is not x.alive]
+        there = None if x.alive is None else self.places(x.alive, slots)[1]
+        new = "PySet_New(ptr null)" if x.values is None else "PyDict_New()"
+        made = e.effect(f"call ptr @{new}")
+        put = "PySet_Add" if x.values is None else "PyDict_SetItem"
+        with self.each(columns[0][0]) as k:
+            on = e.block("next")
+            if there is not None:
+                inside = e.block("there")
+                e.branch(e.effect(f"icmp ne i8 {e.effect(f'load i8, ptr {there(k)}')}, 0"), inside, on)
+                e.start(inside)
+            found = [item(k) for _, item in columns]
+            given = ", ".join(f"ptr {x}" for x in (made, *found))
+            e.line(f"call i32 @{put}({given})")
+            for obj in found:
+                e.line(f"call void @Py_DecRef(ptr {obj})")
+            e.jump(on)
+            e.start(on)
+        return made
+
     def lists(self, x: Nested, found: str) -> tuple[str, Callable[[str], str]]:
         """How many lists are in a list, and what makes an object of one."""
         e, kind = self.e, x.kind
@@ -188,6 +215,14 @@ class Objects:
         """A Python list of so many items."""
         e = self.e
         made = e.effect(f"call ptr @PyList_New(i64 {n})")
+        with self.each(n) as k:
+            e.line(f"call i32 @PyList_SetItem(ptr {made}, i64 {k}, ptr {item(k)})")
+        return made
+
+    @contextlib.contextmanager
+    def each(self, n: str) -> Iterator[str]:
+        """A loop over so many items: the number of the trip."""
+        e = self.e
         before, head, body, out = e.here, e.block("items"), e.block("item"), e.block("listed")
         e.jump(head)
         e.start(head)
@@ -195,11 +230,10 @@ class Objects:
         k.ways.append(("0", before.label))
         e.branch(e.effect(f"icmp ult i64 {k.name}, {n}"), body, out)
         e.start(body)
-        e.line(f"call i32 @PyList_SetItem(ptr {made}, i64 {k.name}, ptr {item(k.name)})")
+        yield k.name
         k.ways.append((e.effect(f"add nuw nsw i64 {k.name}, 1"), e.here.label))
         e.jump(head)
         e.start(out)
-        return made
 
     def reference(self, obj: str) -> str:
         """A new reference."""

@@ -19,6 +19,7 @@ from runtime.boxes import UnboundMarker
 from runtime.dataclass import dataclass
 from runtime.execute.native import (
     complexes,
+    dicts,
     elementwise,
     gathers,
     iterables,
@@ -42,8 +43,10 @@ from runtime.execute.native.values import (
     Backwards,
     Cut,
     Drawing,
+    Keyed,
     Lazy,
     Listing,
+    Lists,
     Maybe,
     Method,
     Num,
@@ -158,8 +161,8 @@ def repeated(state: State, node: Node, args: list[Val]) -> Val:
 
 def truth_value(state: State, op: str, x: Val) -> Num:
     """`not x`, or the truth of x."""
-    if isinstance(x, LISTS):
-        x = lists.length(state.e, x)
+    if isinstance(x, (Keyed, *LISTS)):
+        x = dicts.length(state.e, x)
     if not isinstance(x, Num):
         raise Unlowered(f"{said(op)} of an array")
     known = truth(state.e, x)
@@ -194,6 +197,17 @@ def backwards(state: State, x: Rng) -> Rng:
 def of_items(state: State, node: Node, target: object, x: Val) -> Val | None:
     """What Python's `sum`, `reversed` or `list` gives for what has items; None for what is not known."""
     e = state.e
+    if target is bool and isinstance(x, (Keyed, *LISTS)):
+        return truth_value(state, "py.truth", x)
+    if target is set:
+        if isinstance(x, Rng):
+            x = list_methods.of_range(state, (node.outputs[0], "items"), x, iterables.count(e, x))
+        elif isinstance(x, Arr) and len(x.dims) == 1:
+            x = list_methods.joined(state, (node.outputs[0], "items"), [x])
+    if dicts.is_class(target):
+        return dicts.made_by(state, node.outputs[0], target, [x])
+    if target in (sum, sorted, list, set):
+        x = dicts.listed(state, x, target) or x
     if target is sum:
         return list_calls.total(state, x)
     if target is reversed and isinstance(x, Rng) and x.step_const is not None:
@@ -238,19 +252,26 @@ def function(state: State, node: Node, op: str, args: list[Val], keywords: dict[
     if op == "py.call" and isinstance(args[0], Method) and not keywords and not node.attr("starred"):
         if isinstance(args[0].of, Num) and len(args) == 1:
             return complexes.conjugate(state.e, args[0].of)
-        made = list_methods.called(state, node.outputs[0], args[0], args[1:])
+        methods = dicts if isinstance(args[0].of, Keyed) else list_methods
+        made = methods.called(state, node.outputs[0], args[0], args[1:])
         return Static(None) if made is None else made
-    simple = len(args) == 2 and not keywords and not node.attr("starred")
-    if op == "py.call" and isinstance(args[0], Static) and simple:
-        made_of = of_items(state, node, args[0].value, args[1])
+    if op == "py.call" and isinstance(args[0], Static) and not node.attr("starred"):
+        return called(state, node, args[0].value, args[1:], keywords)
+    return python_value(state, node, args)
+
+
+def called(state: State, node: Node, target: object, args: list[Val], keywords: dict[str, Val]) -> Val:
+    """The result of a call of something that is known."""
+    if len(args) == 1 and not keywords:
+        made_of = of_items(state, node, target, args[0])
         if made_of is not None:
             return made_of
-    if op == "py.call" and isinstance(args[0], Static) and not node.attr("starred"):
-        ufunc = getattr(args[0].value, "__self__", None)
-        if isinstance(ufunc, np.ufunc) and args[0].value == ufunc.at and not keywords:
-            return gathers.at(state, ufunc, args[1:])
-        return call(state, args[0].value, args[1:], keywords)
-    return python_value(state, node, args)
+    if dicts.is_class(target) and not args and not keywords:
+        return dicts.made_by(state, node.outputs[0], target, ())
+    ufunc = getattr(target, "__self__", None)
+    if isinstance(ufunc, np.ufunc) and target == ufunc.at and not keywords:
+        return gathers.at(state, ufunc, args)
+    return call(state, target, args, keywords)
 
 
 def _of_integers(node: Node, args: list[Val]) -> list[Val]:
@@ -266,8 +287,8 @@ def python_value(state: State, node: Node, args: list[Val]) -> Val:
     op = node.op
     if op == "py.list" and not node.attr("starred"):
         return lists.shown(state, node.outputs[0], args)
-    if op == "py.getattr" and isinstance(args[0], LISTS) and isinstance(args[1], Static):
-        return list_methods.method(args[0], str(args[1].value))
+    if op == "py.dict":
+        return dicts.made(state, node.outputs[0], args)
     if op == "py.tuple" and not node.attr("starred"):
         return Tup(tuple(args))
     if op == "py.slice":
@@ -276,21 +297,46 @@ def python_value(state: State, node: Node, args: list[Val]) -> Val:
             return Cut(*parts)  # type: ignore[arg-type]
     if op == "py.bound":
         return bound(state, args[0])
-    if op == "py.unpack" and isinstance(args[0], LISTS) and len(args) == 2:
-        return list_methods.unpacked(state, args[0], args[1])
-    if op == "py.unpack" and isinstance(args[0], Tup):
-        before = args[1]
-        if len(args) == 2 and isinstance(before, Num) and before.const == len(args[0].items):
-            return args[0]
-    if op == "py.getattr" and isinstance(args[0], Stream) and isinstance(args[1], Static):
-        return Drawing(args[0], str(args[1].value))
+    if op == "py.contains" and isinstance(args[1], Keyed):
+        return dicts.contains(state, args[1], args[0])
+    if op == "py.delitem" and isinstance(args[0], (Keyed, *LISTS)):
+        return take_away(state, args[0], args[1])
+    if op == "py.unpack" and len(args) == 2 and isinstance(args[0], (Tup, *LISTS)):
+        return unpacked(state, args[0], args[1])
     if op == "py.getattr" and isinstance(args[1], Static):
-        if isinstance(args[0], Arr) and args[1].value in BY_METHOD:
-            return Method(args[0], str(args[1].value))
-        if is_complex(args[0]) and args[1].value == "conjugate":
-            return Method(args[0], "conjugate")
-        return attribute(state, args[0], str(args[1].value))
+        return attribute_of(state, args[0], str(args[1].value))
     raise Unlowered(said(op))
+
+
+def unpacked(state: State, x: Tup | Lists, count: Val) -> Tup:
+    """The items of a tuple or list that has so many."""
+    if not isinstance(x, Tup):
+        return list_methods.unpacked(state, x, count)
+    if not isinstance(count, Num) or count.const != len(x.items):
+        raise Unlowered(said("py.unpack"))
+    return x
+
+
+def attribute_of(state: State, x: Val, name: str) -> Val:
+    """`x.name`."""
+    if isinstance(x, (Keyed, *LISTS)):
+        return dicts.method(x, name) if isinstance(x, Keyed) else list_methods.method(x, name)
+    if isinstance(x, Stream):
+        return Drawing(x, name)
+    if isinstance(x, Arr) and name in BY_METHOD:
+        return Method(x, name)
+    if is_complex(x) and name == "conjugate":
+        return Method(x, name)
+    return attribute(state, x, name)
+
+
+def take_away(state: State, x: Lists | Keyed, key: Val) -> Val:
+    """`del x[key]`."""
+    if isinstance(x, Keyed):
+        dicts.remove(state, x, key)
+    else:
+        lists.pop(state, x, key)
+    return Static(None)
 
 
 def bound(state: State, x: Val) -> Val:
@@ -322,9 +368,11 @@ def read_again(state: State, args: Sequence[Val]) -> list[Val]:
 def set_item(state: State, array: Val, key: Val, value: Val) -> None:
     """`array[key] = value`."""
     array, key, value = read_again(state, (array, key, value))
-    if isinstance(array, LISTS):
+    if isinstance(array, (Keyed, *LISTS)):
         if isinstance(value, Lazy):
             value = elementwise.materialized(state, value)
+        if isinstance(array, Keyed):
+            return dicts.set_item(state, array, key, value)
         return lists.set_item(state, array, key, value)
     if not isinstance(array, Arr):
         raise Unlowered("an assignment to an item of something else than an array or a list")
@@ -355,6 +403,8 @@ def get_item(state: State, container: Val, key: Val) -> Val:
     if isinstance(container, Arr):
         key = as_key(state, key)
         return (gathers.get if gathers.by_arrays(key) else item_of)(state, container, key)
+    if isinstance(container, Keyed):
+        return dicts.get_item(state, container, key)
     if isinstance(container, LISTS):
         return lists.get_item(state, container, key)
     if isinstance(container, Tup) and isinstance(key, Num) and type(key.const) is int:

@@ -1,4 +1,4 @@
-"""What native code hands back: numbers, whole arrays, lists, tuples of these, and constants.
+"""What native code hands back: numbers, whole arrays, lists, dicts, sets, tuples of these, and constants.
 
 In: the value that a graph returns.  Out: its template, all of whose holes are stored.  What always holds: an
 object that the caller could tell from the one that Python would give is not handed back.
@@ -17,6 +17,8 @@ from runtime.execute.native.values import (
     ArrayList,
     Backwards,
     Cut,
+    Entries,
+    Keyed,
     Listing,
     Maybe,
     Mixed,
@@ -32,18 +34,22 @@ from runtime.execute.native.values import (
 )
 from runtime.ir.graph import Graph, Operand
 
-_NAMES: dict[type, str] = {Rng: "a range", Cut: "a slice", Zip: "an iterator", Backwards: "an iterator"}
+_NAMES: dict[type, str] = {
+    Rng: "a range",
+    Cut: "a slice",
+    Zip: "an iterator",
+    Backwards: "an iterator",
+    Entries: "what a method of a dict gives",
+}
 
 
 def handed_back(state: State, x: Val, seen: dict[Val, None]) -> Val:
     """The template of a result; seen: the lists in it so far, in order."""
     if isinstance(x, Tup):
         return Tup(tuple(handed_back(state, item, seen) for item in x.items))
-    if isinstance(x, Arr):
+    if isinstance(x, (Arr, ArrayList)):
         if x.handle is None:
             raise Unlowered("a view that is returned")
-        return dataclasses.replace(x, handle=merge.HOLE)
-    if isinstance(x, ArrayList):
         return dataclasses.replace(x, handle=merge.HOLE)
     if isinstance(x, (Nested, Table, Mixed)):
         for other in seen:
@@ -54,6 +60,8 @@ def handed_back(state: State, x: Val, seen: dict[Val, None]) -> Val:
         seen[x] = None
         kind = nested_lists.form_of(state, x).kind if isinstance(x, Nested) else x.kind
         return dataclasses.replace(x, handle=merge.HOLE, kind=kind)
+    if isinstance(x, Keyed):
+        return _dict(state, x, seen)
     if isinstance(x, (Listing, Table, Mixed)):
         if x in seen:
             raise Unlowered("a list that is returned twice")  # two would be made of it
@@ -70,6 +78,20 @@ def handed_back(state: State, x: Val, seen: dict[Val, None]) -> Val:
     elif not isinstance(x, Num):
         raise Unlowered(f"{_NAMES.get(type(x), 'a value')} that is returned")
     return merge.opened(x)
+
+
+def _dict(state: State, x: Keyed, seen: dict[Val, None]) -> Keyed:
+    """The template of a dict or set."""
+    if x in seen:
+        raise Unlowered("a dict or set that is returned twice")  # two would be made of it
+    if x.cls not in (dict, set):
+        raise Unlowered(f"a {x.cls.__name__} that is returned")
+    if x.cls is set and x.alive is not None:  # in which order it goes over them depends on what was there
+        raise Unlowered("a set that is returned, out of which something was taken")
+    seen[x] = None
+    parts = {"keys": x.keys, "values": x.values, "alive": x.alive}
+    made = {k: handed_back(state, part, seen) for k, part in parts.items() if part is not None}
+    return dataclasses.replace(x, **made)  # type: ignore[arg-type]
 
 
 def made_at(graph: Graph, x: Operand) -> Span | None:

@@ -29,11 +29,11 @@ from runtime.execute.native.kinds import (
     literal,
     numpy_scalar,
 )
+from runtime.execute.native.two_kinds import choose
 from runtime.execute.native.values import (
     EXACT,
     SIGNED,
     Num,
-    choose,
     extended,
     one,
     span_of,

@@ -13,7 +13,8 @@ from runtime.execute.native.arrays import dense
 from runtime.execute.native.kinds import Unlowered, numpy_scalar, payload, scalar_of_type
 from runtime.execute.native.state import State
 from runtime.execute.native.streams import fixed
-from runtime.execute.native.values import Arr, Num, Stream, Val, joined, one
+from runtime.execute.native.two_kinds import joined
+from runtime.execute.native.values import Arr, Num, Stream, Val, one
 from runtime.ir.graph import Graph, Value
 from runtime.passes.fields import inner_names
 from runtime.passes.rewrite import users

@@ -16,7 +16,6 @@ from runtime.dataclass import dataclass
 from runtime.execute.native import ranges
 from runtime.execute.native.emit import FALSE, TRUE, Emitter
 from runtime.execute.native.kinds import (
-    NARROW,
     OF_PYTHON,
     PYTHON_INT,
     PYTHON_SMALL,
@@ -265,6 +264,40 @@ LISTS = (Listing, Shared, ArrayList, Nested, Table, Mixed)
 
 
 @dataclass(frozen=True)
+class Keyed:
+    """A dict, or without values a set: its keys in the order in which they came, what belongs to each, and
+    where to look for them (see `hashes`).
+
+    maker: under what is remembered what is in it.  cls: the class.  alive: where keys are taken out, which of
+    them are still there; count, removed: cells: how many are there, and how many were taken out so far.
+    missing: what a key that is not there has, as a class: it is called, and put in where that is kept.
+    """
+
+    maker: Hashable
+    cls: type
+    keys: Lists
+    values: Lists | None
+    index: Listing
+    alive: Listing | None = None
+    count: str = ""
+    removed: str = ""
+    missing: type | None = None
+
+    @property
+    def columns(self) -> tuple[Lists, ...]:
+        """The lists that it is made of."""
+        return tuple(x for x in (self.keys, self.values, self.alive) if x is not None)
+
+
+@dataclass(frozen=True)
+class Entries:
+    """What the method of a dict gives that has this name: `keys`, `values` or `items`."""
+
+    of: Keyed
+    name: str
+
+
+@dataclass(frozen=True)
 class Shown:
     """A list display of integers of several kinds, which can only be a key."""
 
@@ -273,9 +306,9 @@ class Shown:
 
 @dataclass(frozen=True)
 class Method:
-    """A bound method of a list, of a complex number, or of an array whose type the graph does not know."""
+    """A bound method of a list, dict, set or complex number, or of an array of a type not known before."""
 
-    of: Lists | Arr | Num
+    of: Lists | Keyed | Arr | Num
     name: str
 
 
@@ -329,8 +362,8 @@ class Cut:
 
 
 Val = Union[
-    Num, Arr, Tup, Rng, Zip, Listed, Listing, Shared, ArrayList, Nested, Table, Mixed, Shown, Method, Stream,
-    Drawing, Count, Static, Cut, Maybe, Lazy, Backwards
+    Num, Arr, Tup, Rng, Zip, Listed, Listing, Shared, ArrayList, Nested, Table, Mixed, Keyed, Entries, Shown,
+    Method, Stream, Drawing, Count, Static, Cut, Maybe, Lazy, Backwards
 ]  # fmt: skip
 
 
@@ -515,58 +548,3 @@ def within(e: Emitter, x: Num, whole: str, limit: int) -> None:
         e.defer_if(e.op(f"icmp ugt i64 {whole}, {limit}"))
         return
     e.defer_if(e.op(f"icmp ugt i64 {e.op(f'add i64 {whole}, {limit}')}, {2 * limit}"))
-
-
-def joined(a: Members, b: Members) -> Members:
-    """The kinds of a value that is one of `a` on one way and one of `b` on the other."""
-    found = tuple(dict.fromkeys((*a, *b)))
-    if len(found) > 2:
-        raise Unlowered("a number of more than two kinds")
-    if set(found) == {PYTHON_INT, PYTHON_WIDE}:
-        return (PYTHON_WIDE,)
-    if len(found) == 2:
-        found = tuple(sorted(found, key=lambda s: (not s.weak, s.dtype.num)))
-        payload(found)
-    return found
-
-
-def both_kinds(a: Num, b: Num) -> Members:
-    """What a number is that is `a` on one way and `b` on the other: small ints are held as the other kind."""
-    members = joined(_usual(a), _usual(b))
-    small = PYTHON_SMALL in (a.members[0], b.members[0]) and is_small(a) and is_small(b)
-    return (PYTHON_SMALL, members[1]) if small and members[-1] in NARROW else members
-
-
-def _usual(x: Num) -> Members:
-    return (PYTHON_INT, *x.members[1:]) if x.members[0] == PYTHON_SMALL else x.members
-
-
-def is_small(x: Num) -> bool:
-    """Whether a Python int that the number may be is known to be small."""
-    if x.members[0] != PYTHON_INT:
-        return True
-    (low, high), (least, most) = span_of(x) if len(x.members) == 1 else (1, 0), ranges.whole(PYTHON_SMALL)
-    return least <= low <= high <= most
-
-
-def choose(e: Emitter, condition: str, a: Num, b: Num) -> Num:
-    """`a if condition else b`."""
-    if a == b or condition == TRUE:
-        return a
-    if condition == FALSE:
-        return b
-    members = both_kinds(a, b)
-    span = likely = None
-    if len(members) == 1 and members[0].kind != "f":
-        span, likely = ranges.united(span_of(a), span_of(b)), ranges.united(likely_of(a), likely_of(b))
-    with e.under(condition):
-        left = widen(e, a, members)
-    with e.under(e.negated(condition)):
-        right = widen(e, b, members)
-    return Num(
-        members,
-        e.select(condition, payload(members), left.text, right.text),
-        e.select(condition, "i1", left.tag, right.tag),
-        span=span,
-        likely=likely if likely != span else None,
-    )

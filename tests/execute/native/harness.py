@@ -59,8 +59,10 @@ def bits(x: Any) -> Any:
         return "array", x.dtype.str, x.shape, _one_nan(x).tobytes()
     if isinstance(x, np.generic):
         return type(x).__name__, _one_nan(np.asarray(x)).tobytes()
-    if isinstance(x, (tuple, list)):
+    if isinstance(x, (tuple, list, set)):
         return type(x).__name__, tuple(map(bits, x))
+    if isinstance(x, dict):
+        return type(x).__name__, tuple(map(bits, x.items()))
     if isinstance(x, (float, complex)):
         return type(x).__name__, _one_nan(np.asarray(x)).tobytes()
     return type(x).__name__, x
