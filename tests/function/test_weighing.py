@@ -389,3 +389,20 @@ def test_native_code_alone_is_not_doubted() -> None:
     record = f.traces[-1]
     if record.concrete.executor == "native":
         assert record.weighing is None
+
+
+def spectra(x: Any, size: int) -> Any:
+    w = np.hamming(size)
+    frames = []
+    for start in range(0, len(x) - size + 1, size):
+        frames.append(np.abs(np.fft.rfft(x[start : start + size] * w)))
+    return np.array(frames)
+
+
+def test_native_parts_that_call_functions_are_doubted() -> None:
+    """Where all loops were native, nobody asked whether they are quicker, though they call NumPy's functions."""
+    f = ag.function(spectra)
+    f(np.ones(2560), 64)
+    (trace,) = f.traces
+    assert "np.hamming" in trace.concrete.not_native and trace.concrete.native.parts
+    assert trace.concrete.doubtful and trace.weighing is not None

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 traceback.register_hidden(__file__)  # between a plan and the code that handed the call to it
 PATIENCE = 8  # so many calls may be given up before it is asked whether native code is worth it
+MANY_MISSED = 100  # so many are not taken on before looking at them is given up
 MANY_BAILS = 1000  # so many are not to be waited for, where a thread can't be started
 MANY = 1 << 18  # elements: so many take a plan milliseconds for each operator
 _OTHER_FORM = "arguments in another form (arrays that are read-only or in another order, large integers, ...)"
@@ -143,6 +144,11 @@ class _Twin:
         """Whether it is there, or never will be."""
         return self._job is not None and self._job.done
 
+    @property
+    def pending(self) -> bool:
+        """Whether it is being made."""
+        return self._job is not None and not self._job.done
+
     def _compile(self) -> None:
         try:
             self.code = self._compiled()
@@ -157,7 +163,7 @@ class NativeFunction:
 
     entry: the built-in function to call.  text: the LLVM IR.  doubtful: whether Python functions or locks of
     random streams take part, so that Python itself may be as quick.  handed: how many of the calls that it
-    took on it has handed back to the plan; missed: whether there were calls that it did not take.  left_at:
+    took on it has handed back to the plan; missed: how many calls it did not take.  left_at:
     where, or for what, it handed back the last call before it was given up.
     """
 
@@ -176,7 +182,7 @@ class NativeFunction:
         self._strided = _Twin(graph, lambda: self._compile(in_order=False)[0])
         self._noting: _Twin | None = None
         self._telling: _Twin | None = None
-        self.handed, self.missed = 0, False
+        self.handed = self.missed = 0
         self.left_at = ""
         self.doubtful = False
         self._code, self.text = self._compile()
@@ -265,7 +271,8 @@ class NativeFunction:
             last = f", the last one {self.left_at}" if self.left_at else ""
             found.append(f"it {given_up}handed {self.handed} of {taken} calls back to the plan{last}")
         if self.missed:
-            found.append(f"the plan does calls with {_OTHER_FORM}")
+            given_up = "it was given up: " if self.idle and not self.handed else ""
+            found.append(f"{given_up}the plan does calls with {_OTHER_FORM}")
         return tuple(found)
 
     @property
@@ -280,8 +287,11 @@ class NativeFunction:
         return self._plan()(*args)
 
     def _not_taken(self, *args: Any) -> Any:
-        """A call that no code takes."""
-        self.missed = self.missed or not self.idle
+        """A call that no code takes; where nearly all are such, looking at arguments is given up."""
+        if not self.idle:
+            self.missed += 1
+            if self.missed >= MANY_MISSED and self.missed > 4 * self.calls and not self._strided.pending:
+                self._code.enabled.value = 0
         return self._plan()(*args)
 
     def _bailed(self, *args: Any) -> Any:

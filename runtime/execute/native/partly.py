@@ -79,8 +79,9 @@ class NativeLoops:
 
     @property
     def doubtful(self) -> bool:
-        """Whether the plan does loops, or may do them all the same."""
-        return self.idle or self.undecided or (has_loop(self._changed) and not self._whole)
+        """Whether the plan does loops, or may do them all the same, or Python's functions take part."""
+        slow = self.idle or self.undecided or any(part.doubtful for part in self.parts)
+        return slow or (has_loop(self._changed) and not self._whole)
 
     @property
     def undecided(self) -> bool:

@@ -135,6 +135,26 @@ def test_arrays_in_another_order_are_spoken_of():
     assert "; the plan does calls with arguments in another form (arrays" in str(ag.explain(converted))
 
 
+def test_code_that_hardly_ever_takes_a_call_is_given_up():
+    """Each call of it looked at its arguments in vain, and Python was never tried in its place."""
+
+    def scaled(x):
+        return x * 2 + 1
+
+    turned, straight = np.ones((300, 200)).T, np.ones((200, 300))
+    converted = called(scaled, turned, times=executor.MANY_MISSED - 1)
+    native = converted.traces[-1].concrete.native
+    assert not native.idle
+    converted(turned)
+    assert native.idle and "code: it was given up: the plan does calls with arguments in" in str(
+        ag.explain(converted)
+    )
+    converted = called(scaled, straight, times=executor.MANY_MISSED)
+    for _ in range(2 * executor.MANY_MISSED):
+        converted(turned)
+    assert not converted.traces[-1].concrete.native.idle
+
+
 def test_code_for_arrays_in_another_form_is_given_up_too():
     x = np.zeros(40)[::2]
     concrete = called(halves, x, times=30).traces[-1].concrete
