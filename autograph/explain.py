@@ -321,18 +321,18 @@ class _Statements:
             why = record.plain or "" if blamed & set(range(line, end + 1)) else ""
             yield Statement(line, end, self.text(line), PYTHON, why)
 
-    def traced(self, graph: Graph, notes: Sequence[Note]) -> Iterator[Statement]:
-        """What a trace made of each."""
+    def traced(self, graph: Graph, notes: Sequence[Note], loops: Mapping[Span, str]) -> Iterator[Statement]:
+        """What a trace made of each.  loops: why those are not native that are not, where others are."""
         nodes: dict[int, list[Node]] = {}
         for node in walk_nodes(expanded(graph)):
             for line in self.here(node.span):
                 nodes.setdefault(line, []).append(node)
-        left = [(note.span.line, note) for note in notes if note.kind == PYTHON and self.is_here(note.span)]
+        noted = [(note.span.line, note) for note in notes if note.kind == PYTHON and self.is_here(note.span)]
         called = _calls(graph)
         until = 0
         for stmt, line, end in self.all:
             own = range(line, end + 1)
-            whys = list(dict.fromkeys(note.reason for at, note in left if at in own))
+            whys = list(dict.fromkeys(note.reason for at, note in noted if at in own))
             kept = self._kept(stmt, line)
             if kept is not None:
                 yield Statement(line, end, self.text(line), PYTHON, kept)
@@ -345,7 +345,10 @@ class _Statements:
                 found = [node for at in own for node in nodes.get(at, ())]
                 calls = [called[node] for node in found if node in called]
                 inside = [place for at in own for place in self._inside(notes, at)]
-                yield self._one(stmt, line, end, found, whys, dict.fromkeys([*calls, *inside]))
+                left = [
+                    f"not native: {why}" for at, why in loops.items() if self.is_here(at) and at.line in own
+                ]
+                yield self._one(stmt, line, end, found, whys, dict.fromkeys([*left, *calls, *inside]))
 
     def inside(self, graph: Graph, notes: Sequence[Note]) -> Iterator[Statement]:
         """What functions that were traced into leave to Python, or call as plain Python."""
@@ -521,7 +524,7 @@ def _trace(record: TraceRecord, found: _Statements) -> TraceExplanation:
         guards,
         concrete.notes,
         tuple(sorted(inlined)),
-        tuple(found.traced(concrete.graph, concrete.notes)),
+        tuple(found.traced(concrete.graph, concrete.notes, concrete.native.loops if concrete.native else {})),
         tuple(str(concrete.passes).splitlines()),
         _executor(concrete),
         _weighed(record, concrete),

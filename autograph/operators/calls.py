@@ -7,6 +7,7 @@ out trace values (and leaves guards), its captured variables and defaults are tr
 from __future__ import annotations
 
 import builtins
+import dataclasses
 import functools
 import inspect
 import os.path
@@ -369,9 +370,12 @@ class SourceHooks(Hooks):
         code, count = function.__code__, len(function.__defaults__)
         names = code.co_varnames[code.co_argcount - count : code.co_argcount]
         passed = [at < given or name in named for at, name in enumerate(names, code.co_argcount - count)]
+        said = f"the default of {function.__qualname__}'s "
         return tuple(
-            None if passed[i] else self.trace.lift(v, path / ("item", i))
-            for i, v in enumerate(function.__defaults__)
+            None
+            if passed[i]
+            else self.trace.lift(v, dataclasses.replace(path / ("item", i), text=said + name))
+            for i, (v, name) in enumerate(zip(function.__defaults__, names, strict=True))
         )
 
     def _cells(self, form: Converted, function: types.FunctionType) -> dict[str, types.CellType]:

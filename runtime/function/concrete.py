@@ -197,11 +197,12 @@ class ConcreteFunction:
     @property
     def no_gain(self) -> str:
         """Why a plan is no quicker than the function itself, and there is no native code."""
+        told = () if self._native is None else self._native.told
         if plainly.has_arrays(self.optimised):
             why = f"{NO_GAIN_ON_ARRAYS}: {self._not_native}"
         else:
-            why = reasons.no_gain(self.optimised)
-        return "; ".join([why, *(() if self._native is None else self._native.told)])
+            why = reasons.no_gain(self.optimised, "; ".join(told) or self._not_native)
+        return "; ".join([why, *(one for one in told if one not in why)])
 
     def leave(self, why: str) -> None:
         """Hand the calls to the function itself: the hope for native code has come to nothing, or it was

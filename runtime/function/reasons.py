@@ -18,6 +18,7 @@ from runtime.passes.facts import IN_PLACE, OPERATORS
 from runtime.types import OBJECT, ObjectType
 
 NO_GAIN = "Python objects and texts only: nothing here could be faster than Python itself"
+AT_EACH_STEP = "it works on Python objects at every step, and is not native"
 RAISES = "it always raises: nothing here could be faster than Python itself"
 _CONTAINERS = (list, dict, tuple, set, frozenset, collections.deque)
 _READS = frozenset({"getitem", "py.getattr", "py.unpack", "py.expect", "py.call"})
@@ -32,14 +33,14 @@ class _Held:
     items: bool = True
 
 
-def no_gain(graph: Graph) -> str:
-    """Why a plan without arrays is no quicker than the function."""
+def no_gain(graph: Graph, not_native: str) -> str:
+    """Why a plan without arrays is no quicker than the function.  not_native: why it is not machine code."""
     if graph.diverges:
         return RAISES
     whole = expanded(graph)
     found = next(_computed(whole, {p: _Held(p) for p in whole.params if _is_container(p)}, False), None)
     if found is None:
-        return NO_GAIN
+        return f"{AT_EACH_STEP}: {not_native}" if not_native and _calculates(whole, False) else NO_GAIN
     held, span, in_loop = found
     cls, name = _class(held.container), held.container.name
     assert cls is not None
@@ -47,6 +48,16 @@ def no_gain(graph: Graph) -> str:
     what = f"it computes with what the {cls.__name__} {name!r} holds, which may be of any types{where}"
     numbers = in_loop and held.items and cls is list
     return f"{what}; if these are numbers, a loop over np.array({name}) is native" if numbers else what
+
+
+def _calculates(graph: Graph, in_loop: bool) -> bool:
+    """Whether there are operators in loops."""
+    for node in graph.nodes:
+        if in_loop and node.op in OPERATORS | IN_PLACE:
+            return True
+        if any(_calculates(region, in_loop or node.op in _LOOPS) for region in node.regions):
+            return True
+    return False
 
 
 def _class(x: Value) -> type | None:

@@ -163,7 +163,8 @@ def weighed(record: TraceRecord, python: Callable[..., Any], decided: Callable[.
 
     def end(by_python: bool) -> None:
         if by_python:
-            concrete.leave(weighing.told)
+            left = f"; not native: {concrete.not_native}" if concrete.not_native else ""
+            concrete.leave(f"{weighing.told}{left}")
         else:
             concrete.weighed = weighing.told
             decided(settle, found)

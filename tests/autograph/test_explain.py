@@ -335,6 +335,30 @@ def test_a_statement_whose_tracing_raised_says_what_and_where():
     )
 
 
+def test_a_loop_that_is_left_to_the_plan_says_why():
+    """Only the first thing that is not native was told, which may stand elsewhere."""
+    pytest.importorskip("llvmlite")
+
+    def f(x, n):
+        w = np.linalg.svd(np.ones((2, 2)))[1]
+        total = 0.0
+        for v in x:
+            total += v * v
+        for _ in range(n):
+            total = total + np.linalg.matrix_rank(np.ones((2, 2)) * total)
+        return total + w[0]
+
+    with settings.override(executor="auto", compile="now"):
+        function = ag.function(f)
+        function(np.ones(50), 40)
+        told = {
+            s.line - f.__code__.co_firstlineno: s.reason for s in ag.explain(function).traces[0].statements
+        }
+    assert told[3] == "a loop in the graph"
+    line = f.__code__.co_firstlineno + 6
+    assert told[5].startswith("a loop in the graph; not native: ") and f"(test_explain.py:{line})" in told[5]
+
+
 def test_the_text_of_a_function_is_the_same_however_it_is_asked_for(module):
     function = ag.function(module.helper)
     assert function.explain() == str(ag.explain(function))

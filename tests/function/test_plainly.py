@@ -14,7 +14,7 @@ import pytest
 
 import autograph as ag
 from runtime.execute.native.executor import unavailable
-from runtime.function.reasons import NO_GAIN
+from runtime.function.reasons import AT_EACH_STEP, NO_GAIN
 
 
 @pytest.fixture(autouse=True)
@@ -315,7 +315,9 @@ def test_loops_whose_machine_code_was_given_up() -> None:
     concrete = f.traces[-1].concrete
     reason = "has no native code for what came: 'last' is None, no number or array of numbers"
     assert concrete.executor == "python"
-    assert concrete.not_native.startswith(f"{NO_GAIN}; test_plainly.py:") and reason in concrete.not_native
+    assert (
+        concrete.not_native.startswith(f"{AT_EACH_STEP}: test_plainly.py:") and reason in concrete.not_native
+    )
     Meter.note, before = lambda self, x: None, Meter.note  # type: ignore[method-assign]
     try:
         assert f(Meter(), 40) == 0.0

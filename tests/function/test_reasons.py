@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import autograph as ag
+from runtime.config import settings
 
 
 class World:
@@ -96,3 +97,20 @@ def test_why_python_does_it_where_there_are_no_arrays(f, args, reason):
     told = str(ag.explain(function))
     assert f"  runs as plain Python: {reason}" in told
     assert "  its trace, which calls do not run:\n" in told
+
+
+@pytest.mark.parametrize(
+    ("f", "args", "reason"),
+    [
+        (lambda text: [ord(c) for c in text if c > "a"], ("words" * 9,), "a loop over a text"),
+        (lambda text, n: sum([1 for k in range(n) if text[k] > "a"]), ("words" * 9, 45), "an item of a text"),
+        (lambda n: 2 * n, (3,), "tracing has done all that there was to do"),
+    ],
+)
+def test_reasons_in_words_of_the_source(f, args, reason):
+    pytest.importorskip("llvmlite")
+    with settings.override(executor="auto", compile="now"):
+        function = ag.function(f)
+        for _ in range(4):
+            assert function(*args) == f(*args)
+        assert reason in ag.explain(function).traces[0].executor

@@ -400,7 +400,7 @@ def spectra(x: Any, size: int) -> Any:
 
 
 def test_native_parts_that_call_functions_are_doubted() -> None:
-    """Where all loops were native, nobody asked whether they are quicker, though they call NumPy's functions."""
+    """Where all loops were native, nobody asked whether they are quicker, though NumPy took part."""
     f = ag.function(spectra)
     f(np.ones(2560), 64)
     (trace,) = f.traces

@@ -303,13 +303,17 @@ def draws(node: Node, args: Sequence[Val]) -> bool:
     return isinstance(method, Drawing) or isinstance(method, Static) and owner(method.value) is not None
 
 
+def _name(method: Val) -> str:
+    return str(getattr(method.value, "__name__", "a method")) if isinstance(method, Static) else "a method"
+
+
 def drawn(state: State, node: Node, args: list[Val]) -> Val:
     """What a method of a random stream gives, which is called as it is."""
     e, t, method = state.e, node.outputs[0].type, args[0]
     if e.part is not None:
         raise Serial
     if t not in (WEAK_INT, WEAK_FLOAT) and (not isinstance(t, ArrayType) or t.shape is None):
-        raise Unlowered(f"a draw of type {t}")
+        raise Unlowered(f"a call of {method.name if isinstance(method, Drawing) else _name(method)}")
     if e.gang is not None:
         raise Unlowered("a draw for several elements at once")
     writer = _Objects(state)

@@ -12,13 +12,14 @@ import functools
 import math
 import os.path
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from runtime import background
 from runtime.config import available, settings
+from runtime.errors import Span
 from runtime.execute import traceback
 from runtime.execute.native import abi, entry, handlers, llvm_load, small_arrays, telling
 from runtime.execute.native.kernel import Kernel
@@ -63,7 +64,9 @@ def not_worthwhile(graph: Graph) -> str:
         return f"it has {len(nodes)} operations, too many to be compiled (write loops as loops)"
     if has_loop(graph) or any(map(_computes, nodes)):
         return ""
-    return "nothing is computed on numbers or arrays"
+    return (
+        "nothing is computed on numbers or arrays" if nodes else "tracing has done all that there was to do"
+    )
 
 
 def has_loop(graph: Graph) -> bool:
@@ -169,6 +172,7 @@ class NativeFunction:
 
     certain = hopeful = True  # whether there surely is code, or is likely to be some soon
     undecided = False
+    loops: Mapping[Span, str] = {}  # none is left to the plan
 
     def __init__(
         self, graph: Graph, plan: Callable[[], Callable[..., Any]], others: sites.Others | None = None

@@ -17,7 +17,20 @@ from runtime.execute.native.kinds import PYTHON_COMPLEX, PYTHON_INT, Unlowered
 from runtime.execute.native.ranges import SIZE
 from runtime.execute.native.scalars import binary, to_python
 from runtime.execute.native.state import State
-from runtime.execute.native.values import LISTS, Arr, Backwards, Count, Listed, Num, Rng, Tup, Val, Zip, one
+from runtime.execute.native.values import (
+    LISTS,
+    Arr,
+    Backwards,
+    Count,
+    Listed,
+    Num,
+    Rng,
+    Static,
+    Tup,
+    Val,
+    Zip,
+    one,
+)
 
 
 @dataclass
@@ -87,7 +100,13 @@ def count(e: Emitter, source: Val) -> str:
         for n in sizes[1:]:
             least = e.select(e.op(f"icmp ult i64 {n}, {least}"), "i64", n, least)
         return least
-    raise Unlowered("a loop over something else than ranges, arrays and lists made here")
+    raise Unlowered(_refusal(source))
+
+
+def _refusal(source: Val) -> str:
+    """Why a loop goes over no such thing."""
+    text = isinstance(source, Static) and isinstance(source.value, (str, bytes))
+    return f"a loop over {'a text' if text else 'something else than ranges, arrays and lists made here'}"
 
 
 def python_number(e: Emitter, x: Num) -> Num:
@@ -146,4 +165,4 @@ def item(state: State, source: Val, k: Num) -> Val:
         return binary(e, "add", one(PYTHON_INT, source.start, start), k)
     if isinstance(source, Zip):
         return Tup(tuple(item(state, p, k) for p in source.parts))
-    raise Unlowered("a loop over something else than ranges, arrays and lists made here")
+    raise Unlowered(_refusal(source))

@@ -12,6 +12,7 @@ from typing import Any
 
 from runtime import background
 from runtime.computed import computed
+from runtime.errors import Span
 from runtime.execute import traceback
 from runtime.execute.loader import bare, load
 from runtime.execute.native import opened, sites
@@ -33,7 +34,8 @@ class NativeLoops:
     """A plan whose loops and chains of array operators are machine code, as far as they can be.
 
     entry: what to call.  parts: the native parts.  text: their LLVM IR, one after the other.
-    later: the parts of which the types are found when they are reached.
+    later: the parts of which the types are found when they are reached.  loops: why a loop is left to the
+    plan, by its place.
     The plan is loaded by the first call where a background thread made the parts: it parses nothing.
     """
 
@@ -43,6 +45,7 @@ class NativeLoops:
             raise Unlowered(reason)
         self.parts: list[NativeFunction] = []
         self.later: list[sites.Site] = []
+        self.loops: dict[Span, str] = {}
         self.when_idle: Callable[[], object] | None = None  # called when the last part is given up
         self.entry: Callable[..., Any]
         whole = self._on_fields(graph)
@@ -50,7 +53,7 @@ class NativeLoops:
         if whole is not None:
             self._changed, self.certain, self.hopeful, self.entry = graph, True, True, whole
             return
-        changed = split(graph, self._compile, self._at_run_time)
+        changed = split(graph, self._compile, self._at_run_time, self._left)
         if changed is None:
             raise Unlowered("no part of it can be native")
         self._changed = changed
@@ -113,6 +116,11 @@ class NativeLoops:
         part = NativeFunction(graph, functools.cache(lambda: bare(load(plan_source(graph), part=True))))
         self.parts.append(part)
         return part.entry
+
+    def _left(self, node: Node, why: Unlowered) -> None:
+        """Remember why a loop is left to the plan."""
+        if node.span is not None:
+            self.loops.setdefault(node.span, why.text())
 
     def _at_run_time(self, graph: Graph, plan: Graph, node: Node) -> sites.Site | None:
         """What does a part by the types that are found when it is reached."""

@@ -410,4 +410,5 @@ def get_item(state: State, container: Val, key: Val) -> Val:
     if isinstance(container, Tup) and isinstance(key, Num) and type(key.const) is int:
         if -len(container.items) <= key.const < len(container.items):
             return container.items[key.const]
-    raise Unlowered("an item of something else than an array")
+    text = isinstance(container, Static) and isinstance(container.value, (str, bytes))
+    raise Unlowered(f"an item of {'a text' if text else 'something else than an array'}")

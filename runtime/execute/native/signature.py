@@ -19,7 +19,7 @@ from runtime.ir.graph import Graph, Value
 from runtime.passes.fields import inner_names
 from runtime.passes.rewrite import users
 from runtime.trace.joins import in_words
-from runtime.types import ArrayType, NumberType, ObjectType, Type
+from runtime.types import OBJECT, ArrayType, NumberType, ObjectType, Type
 
 
 def parameters(state: State, graph: Graph, in_order: bool) -> tuple[Val, ...]:
@@ -66,8 +66,10 @@ def parameter(state: State, k: int, x: Value, in_order: bool) -> Val:
         assert t.cls is not None
         return Stream(t.cls, f"%p{k}", state.symbol(t.cls))
     if not isinstance(t, ArrayType) or t.shape is None or t.device != "cpu":
-        name = repr(x.name) if x.name else "a value"
-        raise Unlowered(f"{name} is {_in_words(t)}, no number or array of numbers")
+        if t == OBJECT and not x.name:
+            raise Unlowered("a value of unknown type")
+        name = f"{x.name!r} is " if x.name else ""
+        raise Unlowered(f"{name}{_in_words(t)}, no number or array of numbers")
     kind = numpy_scalar(t.dtype)
     e.parameters += [f"ptr %p{k}", f"ptr %p{k}o"]
     dims = [f"%p{k}n{axis}" if n is None else str(n) for axis, n in enumerate(t.shape)]

@@ -128,7 +128,7 @@ class Site:
         held = {k: one for k, one in zip(self.open, kinds, strict=True) if isinstance(one, Holder)}
         if None in kinds:
             k = self.open[kinds.index(None)]
-            odd = f"{self.named(k)} is {_in_words(args[k])}, no number or array of numbers"
+            odd = f"{self.named(k)} is {_in_words(args[k])}"
             self.reason = self.reason or odd
         elif held or self.reads_outside:
             found = self.by_fields(kinds, held)
@@ -300,9 +300,11 @@ def kind(x: Any, by_keys: bool = False) -> Kind:
 
 def _in_words(x: Any) -> str:
     """What a value is of which there is no kind, in the user's words."""
-    if type(x) is np.ndarray:
-        return f"an array of dtype {x.dtype}"
-    return "None" if x is None else f"a {type(x).__name__}"
+    if isinstance(x, (types.FunctionType, types.MethodType, types.BuiltinFunctionType)):
+        return f"a {'function' if isinstance(x, types.FunctionType) else 'method'} that Python calls"
+    what = "None" if x is None else f"a {type(x).__name__}"
+    what = f"an array of dtype {x.dtype}" if type(x) is np.ndarray else what
+    return f"{what}, no number or array of numbers"
 
 
 def shown_type(x: Any) -> Type:

@@ -24,18 +24,20 @@ LOOPS = ("while", "for")
 ITERATORS = (range, enumerate, zip, slice)
 Compile = Callable[[Graph], Callable[..., Any]]
 AtRunTime = Callable[[Graph, Graph, Node], Callable[..., Any] | None]
+Left = Callable[[Node, Unlowered], object]
 
 
-def split(graph: Graph, compile_graph: Compile, at_run_time: AtRunTime) -> Graph | None:
+def split(graph: Graph, compile_graph: Compile, at_run_time: AtRunTime, left: Left) -> Graph | None:
     """The graph with native loops; None without any, or Unlowered where the first loop can't be one.
 
     `compile_graph` raises Unlowered for what it can't do.  `at_run_time` gives what does a loop by the types
     that are found when it is reached: from its graph, the graph of its plan, and what stands in the plan.
+    `left` is told which loops are left to the plan, and why.
     """
     whole = _but_its_end(graph, compile_graph)
     if whole is not None:
         return whole
-    made = _Splitter(compile_graph, at_run_time)
+    made = _Splitter(compile_graph, at_run_time, left)
     nodes = made.nodes(graph)
     if made.why is not None and not made.count:
         raise made.reason()
@@ -56,8 +58,8 @@ def _but_its_end(graph: Graph, compile_graph: Compile) -> Graph | None:
 
 
 class _Splitter:
-    def __init__(self, compile_graph: Compile, at_run_time: AtRunTime) -> None:
-        self.compile, self.at_run_time, self.count = compile_graph, at_run_time, 0
+    def __init__(self, compile_graph: Compile, at_run_time: AtRunTime, left: Left) -> None:
+        self.compile, self.at_run_time, self.left, self.count = compile_graph, at_run_time, left, 0
         self.called: dict[Graph, Callable[..., Any] | Graph] = {}
         self.why: Unlowered | None = None
 
@@ -110,13 +112,14 @@ class _Splitter:
 
     def loop(self, node: Node, makers: dict[Value, Node], name: str, before: list[Node]) -> list[Node]:
         """The nodes before a loop and those that do what it does; arrays that it fills are made by it."""
-        every = fresh(node, before)
+        every, why = fresh(node, before), None
         for arrays in dict.fromkeys((every, tuple(n for n in every if n.op == "np.empty"), ())):
             alone, inputs = isolated(node, makers, f"{name}_loop{self.count + 1}", arrays)
             try:
                 native = self.compile(alone)
             except Unlowered as reason:
-                self.why = self.why or reason.with_traceback(None)
+                why = reason.with_traceback(None)
+                self.why = self.why or why
                 continue
             self.count += 1
             call: tuple[Operand, ...] = (Const(native, alone.name), *inputs)
@@ -127,6 +130,8 @@ class _Splitter:
         plan, _ = isolated(changed, makers, alone.name, ())
         later = self.at_run_time(alone, plan, changed)
         if later is None:
+            if why is not None:
+                self.left(node, why)
             return [*before, changed]
         self.count += 1
         return [*before, *_called((Const(later, alone.name), *inputs), node.outputs, node)]
