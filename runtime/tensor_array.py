@@ -239,7 +239,7 @@ def fit(value: Any, dtype: Any, shape: Shape) -> Any:
         given = np.asarray(value)
         if (kind or given.dtype) != dtype and (kind or not np.can_cast(given.dtype, dtype, "same_kind")):
             raise TypeError(f"the elements of this TensorArray are {dtype}, not {kind or given.dtype}")
-        fitted = np.array(given, dtype)
+        fitted = np.array(value if kind else given, dtype)  # NumPy refuses a Python integer that has no room
     if shape is not None and not _fits(np.shape(fitted), shape):
         raise ValueError(f"the elements of this TensorArray have shape {shape}, not {np.shape(fitted)}")
     return fitted[()] if type(fitted) is np.ndarray else fitted

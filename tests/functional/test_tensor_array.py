@@ -145,6 +145,8 @@ BAD = [
     ),
     (lambda: ag.TensorArray(np.int64, 2).write(0, 1.5), TypeError, "are int64, not float64"),
     (lambda: ag.TensorArray(np.int64, 2).write(0, X), TypeError, "are int64, not float64"),
+    (lambda: ag.TensorArray(np.int8, 2).write(0, 300), OverflowError, "300 out of bounds for int8"),
+    (lambda: ag.TensorArray(np.uint8, 2, ()).write(0, -1), OverflowError, "-1 out of bounds for uint8"),
     (lambda: ag.TensorArray(np.float64, 2, (3,)).write(0, X), ValueError, "have shape (3,), not (6,)"),
     (lambda: ag.TensorArray(size=2).unstack(M), IndexError, "has none with number 2"),
     (lambda: ag.TensorArray(size=9).split(M, [1, 1]), ValueError, "2 items in all, but there are 4"),
