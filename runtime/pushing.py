@@ -57,12 +57,13 @@ class Pusher:
         self._look_for_writes()
         made, out = self.run(self.graph.nodes, self.graph.results, entries), []
         seen: set[int] = set()
-        for x, t in zip(made, types, strict=True):
+        for operand, x, t in zip(self.graph.results, made, types, strict=True):
             value = self.spread(x, True, t)
             if x.batched and (not x.own or id(value) in seen):
                 value = self.trace.record("nd.copy", [value], {})
             elif x.batched and x.shape:
-                value = self.trace.record("np.ascontiguousarray", [value], {})
+                record = self.copying if self.is_written(operand) else self.trace.record
+                value = record("np.ascontiguousarray", [value], {})
             seen.add(id(x.value))
             out.append(value)
         return out
@@ -231,7 +232,8 @@ class Pusher:
             raise NotPushed(f"{node.op} of a Python number of each item, which takes the dtype of the other")
         made = None
         if not any(map(batched, keywords.values())):
-            made = self.by_rule(row, inputs[:count], {name: value_of(x) for name, x in keywords.items()})
+            named = {name: value_of(x) for name, x in keywords.items()}
+            made = self.by_rule(row, inputs[:count], named, any(map(self.is_written, node.inputs)))
         if self.is_written(node.outputs[0]) and not makes_new(node, self.trace.table):
             if made is None or node.op not in VIEWS or any(map(batched, inputs[1:])):
                 raise NotPushed(f"{node.op} of memory that is written to")
@@ -242,10 +244,19 @@ class Pusher:
             made, own = self.trace.record("nd.copy", [made], {}), True
         return Item(made, t.shape, True, _turned(node, t.shape, inputs), t.dtype.kind, own)
 
-    def by_rule(self, row: OpDef, items: list[Entry], keywords: dict[str, Any]) -> Any:
-        """What the rule of the op gives; None where there is none, or it does not apply."""
+    def by_rule(self, row: OpDef, items: list[Entry], keywords: dict[str, Any], written: bool) -> Any:
+        """What the rule of the op gives; None where there is none, or it does not apply.
+
+        written: whether it works on memory that is written to."""
         rule = rule_of(row)
-        return None if rule is None else rule(row, self.trace.record, items, keywords)
+        record = self.copying if written else self.trace.record
+        return None if rule is None else rule(row, record, items, keywords)
+
+    def copying(self, op: str, operands: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        """Record an op on memory that is written to: for a derivative, what may be a look at it is a copy."""
+        if op == "np.ascontiguousarray" and self.trace.following:
+            op = "nd.copy"
+        return self.trace.record(op, operands, keywords)
 
     def each(self, node: Node, row: OpDef, inputs: list[Entry], t: ArrayType) -> Any:
         """The op item by item."""

@@ -517,3 +517,19 @@ def test_a_branch_on_an_array_of_one_number():
         return y * 2
 
     assert same(ag.vmap(f)(ROWS[:, :1]), stacked([f(x) for x in ROWS[:, :1]]))
+
+
+def test_gradients_through_writes():
+    def f(x, w):
+        y = x * 1
+        y[0] = w[0, 0] * y[1]
+        return y.sum(), y
+
+    def total(w):
+        sums, rows = ag.vmap(f, in_axes=(0, None))(ROWS, w)
+        return sums.sum() + (rows**2).sum()
+
+    expected = np.zeros_like(W)
+    expected[0, 0] = (ROWS[:, 1] + 2 * W[0, 0] * ROWS[:, 1] ** 2).sum()
+    for g in (ag.grad(total), ag.function(lambda w: ag.grad(total)(w))):
+        assert np.allclose(g(W), expected, rtol=1e-13)
