@@ -161,7 +161,7 @@ class Constants:
         if len(known) < len(items) or len(text) > _LONGEST:
             return None
         comma = "," if len(items) == 1 else ""
-        inside = ", ".join(item.subscript or item.text for item in known)
+        inside = ", ".join(item.among_others for item in known)
         return Expr(f"({text}{comma})", subscript=f"{inside}{comma}")
 
     def _numpy_item(self, value: Any) -> Expr | None:

@@ -98,6 +98,11 @@ class Expr:
         shifted = tuple((start + 1, end + 1, span) for start, end, span in self.marks)
         return dataclasses.replace(self, text=f"({self.text})", level=ATOM, marks=shifted, subscript="")
 
+    @property
+    def among_others(self) -> str:
+        """How it is written between brackets as one of several: a tuple there stays one."""
+        return self.text if self.text[:1] == "(" else self.subscript or self.text
+
 
 def variable(name: str) -> Expr:
     """A read of the local variable."""

@@ -350,7 +350,7 @@ def _with_subscript(node: Node, expr: Expr, found: Mapping[int, Expr]) -> Expr:
     elif not items or node.attr("starred"):
         return expr
     else:
-        short = ", ".join(item.subscript or item.text for item in items) + ("," if len(items) == 1 else "")
+        short = ", ".join(item.among_others for item in items) + ("," if len(items) == 1 else "")
     return Expr(expr.text, expr.level, expr.reads, expr.marks, expr.ordered, expr.span, short)
 
 

@@ -33,6 +33,25 @@ def test_constants_as_results(value: object) -> None:
     same(Graph("f", (x,), (), (Const(value), Const(value))), 1)
 
 
+class Keys:
+    """Gives the key that it is asked for."""
+
+    def __getitem__(self, key: object) -> object:
+        return key
+
+
+@pytest.mark.parametrize("inner", [False, True])
+@pytest.mark.parametrize("ends", [(), (slice(1, None),), ((1, (2, 3)),), (slice(0, 1), ((4,),))], ids=repr)
+def test_a_tuple_in_a_key_stays_one(inner: bool, ends: tuple[object, ...]) -> None:
+    """`d[a, (b, c)]` was printed as `d[a, b, c]`."""
+    r = Region(d=OBJECT, i=WEAK_INT)
+    of_two = r.add("py.tuple", r.params[1], r.add("add", r.params[1], 1))
+    key = r.add("py.tuple", *([of_two] if inner else []), r.params[1], *ends)
+    keys = Keys()
+    found = load(plan_source(r.graph(r.add("getitem", r.params[0], key))))(keys, 5)
+    assert found == (*([(5, 6)] if inner else []), 5, *ends)
+
+
 def shuffle(seed: int) -> Graph:
     """A loop whose body permutes, copies and combines its carries, with effects in between."""
     rnd = random.Random(seed)
