@@ -221,13 +221,6 @@ def test_lambdas():
     assert [s.how for s in ag.explain(f).traces[0].statements] == ["staged"]
 
 
-def in_a_dict(x):
-    d = {}
-    for i in range(100):
-        d[i] = x[i]
-    return d
-
-
 def in_a_text(x):
     out = []
     for i in range(100):
@@ -269,7 +262,6 @@ def of_nothing(x):
 @pytest.mark.parametrize(
     ("f", "reason"),
     [
-        (in_a_dict, "a dict that is made here"),
         (in_a_text, "a text that is made here"),
         (in_a_try, "a try statement"),
         (by_nonlocal, "a variable that an inner function binds again (nonlocal)"),
@@ -333,30 +325,6 @@ def test_a_statement_whose_tracing_raised_says_what_and_where():
     assert (
         f"but for what can't: the statement runs as plain Python: {raised} (test_explain.py:{line})" in told
     )
-
-
-def test_a_loop_that_is_left_to_the_plan_says_why():
-    """Only the first thing that is not native was told, which may stand elsewhere."""
-    pytest.importorskip("llvmlite")
-
-    def f(x, n):
-        w = np.linalg.svd(np.ones((2, 2)))[1]
-        total = 0.0
-        for v in x:
-            total += v * v
-        for _ in range(n):
-            total = total + np.linalg.matrix_rank(np.ones((2, 2)) * total)
-        return total + w[0]
-
-    with settings.override(executor="auto", compile="now"):
-        function = ag.function(f)
-        function(np.ones(50), 40)
-        told = {
-            s.line - f.__code__.co_firstlineno: s.reason for s in ag.explain(function).traces[0].statements
-        }
-    assert told[3] == "a loop in the graph"
-    line = f.__code__.co_firstlineno + 6
-    assert told[5].startswith("a loop in the graph; not native: ") and f"(test_explain.py:{line})" in told[5]
 
 
 def test_the_text_of_a_function_is_the_same_however_it_is_asked_for(module):

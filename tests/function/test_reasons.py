@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import numpy as np
 import pytest
 
 import autograph as ag
@@ -114,3 +115,27 @@ def test_reasons_in_words_of_the_source(f, args, reason):
         for _ in range(4):
             assert function(*args) == f(*args)
         assert reason in ag.explain(function).traces[0].executor
+
+
+def test_a_loop_that_is_left_to_the_plan_says_why():
+    """Only the first thing that is not native was told, which may stand elsewhere."""
+    pytest.importorskip("llvmlite")
+
+    def f(x, n):
+        w = np.linalg.svd(np.ones((2, 2)))[1]
+        total = 0.0
+        for v in x:
+            total += v * v
+        for _ in range(n):
+            total = total + np.linalg.matrix_rank(np.ones((2, 2)) * total)
+        return total + w[0]
+
+    with settings.override(executor="auto", compile="now"):
+        function = ag.function(f)
+        function(np.ones(50), 40)
+        told = {
+            s.line - f.__code__.co_firstlineno: s.reason for s in ag.explain(function).traces[0].statements
+        }
+    assert told[3] == "a loop in the graph"
+    line = f.__code__.co_firstlineno + 6
+    assert told[5].startswith("a loop in the graph; not native: ") and f"(test_reasons.py:{line})" in told[5]
