@@ -7,16 +7,20 @@ that can be traced.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import gast
 
-from autograph.analysis.scopes import parameter_nodes, scopes
+from autograph.analysis.scopes import outer_parts, parameter_nodes, scopes
 from autograph.passes.context import Work
 from autograph.passes.unpacking import PATTERNS, display_shape, plain, unpack
 from autograph.passes.walk import Rewriter, functions
 from autograph.template import assign, branch, call, constant, expression, load, locate, negation
 from autograph.trees import walk
+
+# Since 3.12 comprehensions are parts of the function that they stand in.
+INLINED = tuple(sys.version_info) >= (3, 12)
 
 
 def desugar(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
@@ -53,9 +57,15 @@ def _options(function: gast.FunctionDef, work: Work) -> None:
 
 
 def first_parameter(function: gast.FunctionDef) -> str | None:
-    """The name of the parameter that `super()` looks at."""
+    """The name of the parameter that `super()` looks at; None where there is none, or none that lasts."""
     params = parameter_nodes(function.args)
-    return params[0].id if params and params[0] is not function.args.vararg else None
+    if not params or not (function.args.args or function.args.posonlyargs):
+        return None
+    name: str = params[0].id
+    deleted = [
+        part for part in walk(function) if isinstance(part, gast.Name) and isinstance(part.ctx, gast.Del)
+    ]
+    return None if any(part.id == name for part in deleted) else name
 
 
 def after_docstring(body: list[gast.AST]) -> int:
@@ -85,6 +95,10 @@ class _Sugar(Rewriter):
         if not __debug__:
             return []
         error = load("AssertionError")
+        if self.work.builtin("AssertionError") is None:
+            self.work.refuse(
+                node, "an assert here is not converted", "AssertionError means something else here"
+            )
         problem = gast.Raise(exc=call(error, node.msg) if node.msg is not None else error, cause=None)
         test = node.test
         inverse = (
@@ -114,8 +128,16 @@ class _Sugar(Rewriter):
 
     def visit_AnnAssign(self, node: Any) -> Any:
         if node.value is None:
-            return [] if isinstance(node.target, gast.Name) else locate(expression(node.target.value), node)
+            return self.evaluated(node)
         return self.visit(locate(assign(node.target, node.value), node))
+
+    def evaluated(self, node: Any) -> list[Any]:
+        """What is evaluated of the target of an annotation without a value."""
+        parts = [getattr(node.target, "value", None)]
+        index = getattr(node.target, "slice", None)
+        for part in index.elts if isinstance(index, gast.Tuple) else [index]:
+            parts += [part.lower, part.upper, part.step] if isinstance(part, gast.Slice) else [part]
+        return [self.visit(locate(expression(part), node)) for part in parts if part is not None]
 
     def visit_Assign(self, node: Any) -> Any:
         self.generic(node)
@@ -131,13 +153,41 @@ class _Sugar(Rewriter):
         return done
 
     def visit_Call(self, node: Any) -> Any:
-        self.generic(node)
-        if isinstance(node.func, gast.Name) and node.func.id == "super" and not node.args:
-            first = self.first_parameter
-            if self.work.builtin("super") is None or first is None:
-                return node
-            node.args = [locate(load("__class__"), node), locate(load(first), node)]
+        if not isinstance(node.func, gast.Name) or node.func.id != "super":
+            return self.generic(node)
+        if self.work.builtin("super") is None:
+            return self.generic(node)
+        if any(isinstance(arg, gast.Starred) for arg in node.args) or node.keywords:
+            return self.visit(node.func)
+        node.args = list(map(self.visit, node.args))
+        first = self.first_parameter
+        if node.args:
+            return node
+        if first is None:
+            return self.visit(node.func)
+        node.args = [locate(load("__class__"), node), locate(load(first), node)]
         return node
+
+    def visit_Name(self, node: Any) -> Any:
+        if node.id == "super" and isinstance(node.ctx, gast.Load) and self.work.builtin("super") is not None:
+            self.work.refuse(node, "super() is not converted here", "it looks at the frame that calls it")
+        return node
+
+    def visit_Lambda(self, node: Any) -> Any:
+        outer, self.first_parameter = self.first_parameter, first_parameter(node)
+        self.generic(node)
+        self.first_parameter = outer
+        return node
+
+    def visit_GeneratorExp(self, node: Any) -> Any:
+        """A function of its own, whose first argument is no object."""
+        outer, self.first_parameter = self.first_parameter, None
+        self.generic(node)
+        self.first_parameter = outer
+        return node
+
+    if not INLINED:
+        visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp
 
     def visit_FunctionDef(self, node: Any) -> Any:
         outer, self.first_parameter = self.first_parameter, first_parameter(node)
@@ -147,7 +197,7 @@ class _Sugar(Rewriter):
         before, value = [], load(node.name)
         appliers = []
         for decorator in decorators:
-            if isinstance(decorator, gast.Name):
+            if len(decorators) == 1 and self.may_wait(decorator, node):
                 appliers.append(decorator)
                 continue
             name = self.work.fresh("decorator")
@@ -157,3 +207,8 @@ class _Sugar(Rewriter):
             value = locate(call(applier, value), applier)
         after = [locate(assign(node.name, value), decorators[0])] if decorators else []
         return [*before, node, *after]
+
+    def may_wait(self, decorator: Any, node: Any) -> bool:
+        """Whether a decorator means the same after the definition, where Python asks for it before."""
+        plain = all(isinstance(part, (gast.Name, gast.Constant)) for part in outer_parts(node))
+        return isinstance(decorator, gast.Name) and decorator.id != node.name and plain
