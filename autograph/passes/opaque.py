@@ -11,6 +11,7 @@ from typing import Any
 
 import gast
 
+from autograph.analysis.scopes import FUNCTIONS
 from autograph.passes.context import Work
 from autograph.passes.walk import Rewriter
 from autograph.template import Opaque, assign, function, load, locate
@@ -19,6 +20,10 @@ from autograph.trees import children, walk
 
 def hide(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
     """Make opaque what is not rewritten inside."""
+    declared = declaration(root)
+    if declared is not None:
+        what = f"{', '.join(declared.names)} declared in the body of a class is not converted"
+        work.refuse(declared, what, "the class then binds a variable that is not its own")
     hider = _Hider(work)
     root.body = [s for stmt in root.body for s in hider.statements(stmt)]
     return root
@@ -42,6 +47,19 @@ def is_generator(node: gast.AST) -> bool:
         if not isinstance(part, (gast.FunctionDef, gast.AsyncFunctionDef, gast.ClassDef, gast.Lambda)):
             todo += children(part)
     return False
+
+
+def declaration(root: gast.AST) -> Any:
+    """A `global` or `nonlocal` statement in the body of a class inside the function; or None."""
+    todo = [(part, False) for part in children(root)]
+    while todo:
+        node, of_class = todo.pop()
+        if of_class and isinstance(node, (gast.Global, gast.Nonlocal)):
+            return node
+        if isinstance(node, (gast.ClassDef, *FUNCTIONS)):
+            of_class = isinstance(node, gast.ClassDef)
+        todo += [(part, of_class) for part in children(node)]
+    return None
 
 
 class _Hider(Rewriter):
