@@ -14,6 +14,7 @@ import gast
 from autograph.passes.context import Work
 from autograph.template import Opaque
 from autograph.trees import children
+from runtime.trace.trust import looks_at_frame
 
 STATEMENTS: dict[str, str] = {
     "AsyncWith": "async with",
@@ -52,24 +53,30 @@ def walk_open(root: gast.AST) -> Iterator[gast.AST]:
             todo += reversed(children(node))
 
 
+def _looks(node: Any, name: str, work: Work) -> None:
+    work.refuse(
+        node,
+        f"{name}() is not converted",
+        "it looks at the frame of the function that calls it",
+        "pass what it should see as arguments",
+    )
+
+
 def _name(node: Any, work: Work) -> None:
-    if node.id in FRAME_READERS and work.builtin(node.id) is not None:
-        work.refuse(
-            node,
-            f"{node.id}() is not converted",
-            "it looks at the frame of the function that calls it",
-            "pass what it should see as arguments",
-        )
+    of_python = node.id in FRAME_READERS and work.builtin(node.id) is not None
+    if of_python or isinstance(node.ctx, gast.Load) and looks_at_frame(work.resolved(node)):
+        _looks(node, node.id, work)
 
 
 def _attribute(node: Any, work: Work) -> None:
-    if node.attr in FRAME_ATTRIBUTES:
-        work.refuse(
-            node, f"{node.attr}() is not converted", "it looks at the frame of the function that calls it"
-        )
+    if node.attr in FRAME_ATTRIBUTES or looks_at_frame(work.resolved(node)):
+        _looks(node, node.attr, work)
 
 
 def _import(node: Any, work: Work) -> None:
+    for alias in node.names:
+        if alias.name in FRAME_ATTRIBUTES:
+            _looks(node, alias.name, work)
     if any(alias.name == "*" for alias in node.names):
         work.refuse(
             node,

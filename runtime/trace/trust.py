@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import sys
 import types
 from typing import Any
 
@@ -44,3 +46,28 @@ def trusted(value: Any) -> bool:
         return not value.__flags__ & (1 << 9) or library(value) in TRUSTED
     module = getattr(value, "__module__", None)
     return callable(value) and isinstance(module, str) and module.partition(".")[0] in TRUSTED
+
+
+# What looks at the frame of its caller; those with a number only where they get fewer arguments.
+_FRAMES: dict[Any, int] = {
+    builtins.locals: 1,
+    builtins.globals: 1,
+    builtins.vars: 1,
+    builtins.dir: 1,
+    builtins.eval: 2,
+    builtins.exec: 2,
+    sys._getframe: 9,
+}
+_FRAME_NAMES = {
+    "inspect": ("currentframe", "stack"),
+    "traceback": ("extract_stack", "format_stack", "print_stack"),
+}
+
+
+def looks_at_frame(function: Any, count: int = 0) -> bool:
+    """Whether the function, called with so many arguments, looks at the frame that calls it."""
+    if isinstance(function, types.BuiltinFunctionType):
+        return function.__module__ in ("builtins", "sys") and count < _FRAMES.get(function, 0)
+    if not isinstance(function, types.FunctionType):
+        return False
+    return function.__name__ in _FRAME_NAMES.get(function.__module__, ())
