@@ -12,7 +12,7 @@ import ast
 import copy
 import sys
 import types
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Union
 
 from autograph.trees import walk as tree_walk
@@ -41,15 +41,22 @@ def compile_function(
     filename: str,
     imports: Iterable[str] = (),
     qualname: str = "",
+    owner: str = "",
 ) -> types.CodeType:
     """The code of a `def` or `lambda` whose free variables are `free`.
 
     like: the code it stands for; gives the name and which `from __future__` imports held.
     imports: names that the module imports; since 3.11 calls of their attributes compile differently.
     qualname: its qualified name, where code objects don't have it (before 3.11).
+    owner: the class in whose body it stands, by which private names are known.
     """
     bare = _without_surroundings(node)
-    body: list[ast.stmt] = [ast.Return(bare)] if isinstance(bare, ast.Lambda) else [bare]
+    body: list[ast.stmt] = [ast.Expr(bare)] if isinstance(bare, ast.Lambda) else [bare]
+    if owner:
+        # The name of this class is none that code in it could use.
+        around = ast.parse("class C: pass").body[0]
+        assert isinstance(around, ast.ClassDef)
+        around.name, around.body, body = f"__{owner}", body, [around]
     factory = ast.parse("def factory(): pass").body[0]
     assert isinstance(factory, ast.FunctionDef)
     factory.name, factory.body = _FACTORY, body
@@ -62,10 +69,13 @@ def compile_function(
     with no_syntax_warnings():
         made = compile(module, filename, "exec", flags=like.co_flags & _FUTURES, dont_inherit=True)
     inner = [code for outer in nested(made) for code in nested(outer)]
+    if owner:
+        inner = [code for outer in inner for code in nested(outer)]
     if len(inner) != 1:
         raise GraphError(f"a function compiled to {len(inner)} code objects instead of one")
     new = getattr(like, "co_qualname", qualname or like.co_name)
-    return _renamed(inner[0], f"{_FACTORY}.<locals>.{inner[0].co_name}", new, like.co_name)
+    outside = f"{_FACTORY}.<locals>.__{owner}." if owner else f"{_FACTORY}.<locals>."
+    return _renamed(inner[0], outside + inner[0].co_name, new, like.co_name)
 
 
 def _without_surroundings(node: FunctionNode) -> FunctionNode:
@@ -188,19 +198,25 @@ def _same_constant(left: object, right: object) -> bool:
     if isinstance(left, str) and isinstance(right, str):
         # Qualified names of nested functions: a const before 3.11, and they depend on the surroundings.
         return left == right or (".<locals>." in left and left.split(".")[-1] == right.split(".")[-1])
-    if isinstance(left, frozenset):
+    if isinstance(left, (frozenset, int)):
         return left == right
     return repr(left) == repr(right)
 
 
-def node_of_code(code: types.CodeType, nodes: Sequence[FunctionNode]) -> FunctionNode | None:
-    """The node that `code` was compiled from, among those with its name and first line."""
+def node_of_code(
+    code: types.CodeType, nodes: Sequence[FunctionNode], owners: Mapping[FunctionNode, str] | None = None
+) -> FunctionNode | None:
+    """The node that `code` was compiled from, among those with its name and first line.
+
+    owners: the classes in whose bodies they stand.
+    """
     if len(nodes) < 2:
         return nodes[0] if nodes else None
     if _POSITIONS and (found := _by_position(code, nodes)) is not None:
         return found
     for node in nodes:
-        if same_code(compile_function(node, code.co_freevars, code, "<candidate>"), code):
+        owner = (owners or {}).get(node, "")
+        if same_code(compile_function(node, code.co_freevars, code, "<candidate>", owner=owner), code):
             return node
     return None
 

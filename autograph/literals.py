@@ -16,6 +16,12 @@ class NoLiteral(Exception):
     """The string can't be written inside the f-string at hand; the printer tries other quotes outside."""
 
 
+class Written(str):
+    """Text of a program that is printed as it is, and that passes take for a constant."""
+
+    __slots__ = ()
+
+
 def string_literal(value: str | bytes, outer: tuple[str, ...] = ()) -> str:
     """The literal of a string; `outer` are the quotes of the f-strings it stands in, outermost first."""
     text = repr(value)

@@ -7,6 +7,7 @@ function does.  If the file was edited since it was imported, that is an error, 
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
 import collections
@@ -18,7 +19,9 @@ import types
 import gast
 
 from autograph.codes import FunctionNode, code_name, compile_function, first_line, node_of_code, same_code
-from autograph.trees import children, to_gast
+from autograph.literals import Written
+from autograph.trees import children, to_gast, walk
+from autograph.unparse import unparse
 from runtime.computed import computed
 from runtime.dataclass import dataclass
 from runtime.errors import ConversionRefused, GeneratorError, SourceNotFound, Span
@@ -54,7 +57,10 @@ class Source:
     def node(self) -> gast.AST:
         """The definition as a `gast` tree of its own, which passes may change."""
         try:
-            return to_gast(self.definition)
+            tree = to_gast(self.definition)
+            if self.function.__code__.co_flags & __future__.annotations.compiler_flag:
+                _write_annotations(tree)
+            return tree
         except RecursionError:
             raise _too_deep(self.span) from None
 
@@ -109,6 +115,16 @@ def source_of(function: object) -> Source:
     raise _not_found(function, span)
 
 
+def _write_annotations(tree: gast.AST) -> None:
+    """Have annotations stay as they are written: Python keeps their text and evaluates nothing."""
+    for node in walk(tree):
+        for field in ("annotation", "returns"):
+            said = getattr(node, field, None)
+            if isinstance(said, gast.AST):
+                kept = gast.Constant(value=Written(unparse(said)), kind=None)
+                setattr(node, field, gast.copy_location(kept, said))
+
+
 def _too_deep(span: Span) -> ConversionRefused:
     return ConversionRefused("the function is nested too deeply to be converted", span=span)
 
@@ -122,16 +138,22 @@ def _find(function: types.FunctionType) -> tuple[FunctionNode, list[str], frozen
     if file is None:
         return None
     places = file.functions.get((code.co_name, code.co_firstlineno), [])
-    nodes = [_mangled(node, owner) for node, owner in places]
-    node = node_of_code(code, nodes)
-    if node is None or not _is_source(node, code, file.imports):
+    owners = {_bare(node): owner.lstrip("_") for node, owner in places}
+    node = node_of_code(code, list(owners), owners)
+    if node is None or not _is_source(node, code, file.imports, owners[node]):
         return None
+    try:
+        node = _mangled(node, owners[node])
+    except _NoName as problem:
+        span = Span(code.co_filename, problem.line, 0, function.__name__)
+        what = f"{problem} has a private name, which is another one outside the class"
+        raise ConversionRefused(what, span=span) from None
     rebound = frozenset(file.nonlocals.get(code.co_firstlineno, ())) if code.co_freevars else frozenset()
     return node, file.text.splitlines(keepends=True), rebound
 
 
-def _is_source(node: FunctionNode, code: types.CodeType, imports: frozenset[str]) -> bool:
-    fresh = compile_function(node, code.co_freevars, code, code.co_filename, imports)
+def _is_source(node: FunctionNode, code: types.CodeType, imports: frozenset[str], owner: str) -> bool:
+    fresh = compile_function(node, code.co_freevars, code, code.co_filename, imports, owner=owner)
     if same_code(fresh, code):
         return True
     # pytest rewrites asserts in test files and uses names that no identifier can have.
@@ -168,8 +190,10 @@ def _parsed(filename: str, module: dict[str, object]) -> _File | None:
             rebound = nonlocals.setdefault(first_line(node), set() if outside else rebound)
             outside = False
         if isinstance(node, ast.ClassDef):
-            owner, outside = node.name, False
-        stack += [(child, owner, outside, rebound) for child in children(node)]
+            stack += [(child, node.name, False, rebound) for child in node.body]
+            stack += [(child, owner, outside, rebound) for child in children(node) if child not in node.body]
+        else:
+            stack += [(child, owner, outside, rebound) for child in children(node)]
     file = _files[filename] = _File(text, frozenset(imports), functions, nonlocals)
     while len(_files) > _FILES_KEPT:
         _files.popitem(last=False)
@@ -189,36 +213,72 @@ def _source(
     return Source(function, node, text, code.co_filename, code.co_firstlineno, rebound)
 
 
-def _mangled(node: FunctionNode, owner: str) -> FunctionNode:
-    """A copy without decorators, in which private names stand as the class `owner` sees them."""
+def _bare(node: FunctionNode) -> FunctionNode:
+    """A copy without what is evaluated outside of the function's code."""
     bare = copy.copy(node)
     if not isinstance(bare, ast.Lambda):
         bare.decorator_list = []
         if hasattr(bare, "type_params"):
             bare.type_params = []  # they are free variables of the function's own code
-    prefix = owner.lstrip("_")
+    return bare
+
+
+class _NoName(Exception):
+    """Something in a class has one name and stands in a variable of another; in a tree it has but one."""
+
+    line = 0
+
+
+def _mangled(node: FunctionNode, prefix: str) -> FunctionNode:
+    """A copy in which private names stand as the class sees them.  prefix: its name without underscores."""
     if not prefix:
-        return bare
-    bare = copy.deepcopy(bare)
+        return node
+    bare = copy.deepcopy(node)
     stack: list[ast.AST] = children(bare)
     while stack:
         child = stack.pop()
-        for field in ("id", "attr", "arg", "name", "asname"):
+        if isinstance(child, ast.alias):
+            _import_as(child, prefix)
+            continue
+        for field in ("id", "attr", "arg", "name", "rest"):
             private = getattr(child, field, None)
             if isinstance(private, str) and not isinstance(child, ast.keyword):
                 setattr(child, field, _private(private, prefix))
+                if isinstance(child, _DEFINITIONS) and child.name != private:
+                    raise _no_name(private, child.lineno)
         if isinstance(child, (ast.Global, ast.Nonlocal)):
             child.names = [_private(name, prefix) for name in child.names]
         # Inside a class of its own, that class's name counts, and the compiler sees to it.
         if isinstance(child, ast.ClassDef):
-            stack += [*child.bases, *child.keywords]
+            stack += [*child.bases, *child.keywords, *child.decorator_list]
         else:
             stack += children(child)
     return bare
 
 
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def _import_as(alias: ast.alias, prefix: str) -> None:
+    """What is imported keeps its name; the variable that it stands in does not."""
+    if alias.asname is not None:
+        alias.asname = _private(alias.asname, prefix)
+        return
+    first, dot, _ = alias.name.partition(".")
+    if _private(first, prefix) != first:
+        if dot:
+            raise _no_name(alias.name, alias.lineno)
+        alias.asname = _private(first, prefix)
+
+
+def _no_name(name: str, line: int) -> _NoName:
+    problem = _NoName(name)
+    problem.line = line
+    return problem
+
+
 def _private(name: str, prefix: str) -> str:
-    if name.startswith("__") and not name.endswith("__") and "." not in name:
+    if name.startswith("__") and not name.endswith("__"):
         return f"_{prefix}{name}"
     return name
 

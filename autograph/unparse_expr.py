@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from astunparse import Unparser
 
-from autograph.literals import FREE_FIELDS, NoLiteral, string_literal, string_part
+from autograph.literals import FREE_FIELDS, NoLiteral, Written, string_literal, string_part
 from runtime.errors import ConversionRefused
 
 # How tightly an expression binds; a child printed where more is asked for gets parentheses.
@@ -76,6 +76,7 @@ _LEVELS = {
     "Starred": TEST,
 }
 _QUOTES = ("'", '"', "'''", '"""')
+_LONGEST = 2000  # bits of an integer that is written in decimals: Python refuses some thousand digits
 
 
 def _level(node: ast.expr) -> int:
@@ -86,7 +87,9 @@ def _level(node: ast.expr) -> int:
         return NOT if isinstance(node.op, ast.Not) else UNARY
     if isinstance(node, ast.BoolOp):
         return OR if isinstance(node.op, ast.Or) else AND
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return UNARY if node.value < 0 else ATOM
+    if isinstance(node, ast.Constant) and type(node.value) is float:
         return UNARY if repr(node.value).startswith("-") else ATOM
     if isinstance(node, ast.Tuple) and not node.elts:
         return ATOM
@@ -306,10 +309,14 @@ class ExpressionPrinter(Unparser):  # type: ignore[misc]  # astunparse is not ty
             self.write("(")
             self.commas(value, lambda item: self.dispatch(ast.Constant(item)))
             self.write(",)" if len(value) == 1 else ")")
+        elif isinstance(value, Written):
+            self.write(value)
         elif value is Ellipsis:
             self.write("...")
         elif isinstance(value, (str, bytes)):
             self.write((getattr(node, "kind", None) or "") + string_literal(value, self._outer_quotes))
+        elif type(value) is int and value.bit_length() > _LONGEST:
+            self.write(hex(value))
         elif isinstance(value, (float, complex)):
             # No literal means infinity, but one too large for a float is read as it.
             self.write(repr(value).replace("inf", "1e309").replace("nan", "(1e309 - 1e309)"))

@@ -108,12 +108,16 @@ def first_iterable(node: gast.AST) -> gast.AST:
 
 
 def outer_parts(node: gast.AST) -> list[gast.AST]:
-    """What of a function-like node is evaluated where it stands: decorators, defaults, first iterable."""
+    """What of a function-like node is evaluated where it stands.
+
+    Decorators, defaults and annotations, or the first iterable."""
     if isinstance(node, COMPREHENSIONS):
         return [first_iterable(node)]
     args = node.args
-    parts = list(getattr(node, "decorator_list", []))
-    return parts + [d for d in (*args.defaults, *args.kw_defaults) if d is not None]
+    parts = [*getattr(node, "decorator_list", ()), *args.defaults, *args.kw_defaults]
+    if not isinstance(node, gast.Lambda):
+        parts += [*(param.annotation for param in parameter_nodes(args)), node.returns]
+    return [part for part in parts if part is not None]
 
 
 def inner_parts(node: gast.AST) -> list[gast.AST]:

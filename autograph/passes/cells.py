@@ -23,6 +23,7 @@ from autograph.analysis.scopes import (
     import_names,
     inner_parts,
     outer_parts,
+    parameter_nodes,
     scopes,
 )
 from autograph.passes.context import Work
@@ -305,10 +306,10 @@ class Boxer(Rewriter):
         return made
 
     def visit_FunctionDef(self, node: Any) -> Any:
-        node.args.defaults = [self.visit(part) for part in node.args.defaults]
-        node.args.kw_defaults = [
-            self.visit(part) if part is not None else None for part in node.args.kw_defaults
-        ]
+        self.outside(node.args)
+        for param in parameter_nodes(node.args):
+            param.annotation = param.annotation and self.visit(param.annotation)
+        node.returns = node.returns and self.visit(node.returns)
         self.inside(node)
         box = self.box(node.name)
         if box is None:
@@ -341,12 +342,14 @@ class Boxer(Rewriter):
         return node
 
     def visit_Lambda(self, node: Any) -> Any:
-        node.args.defaults = [self.visit(part) for part in node.args.defaults]
-        node.args.kw_defaults = [
-            self.visit(part) if part is not None else None for part in node.args.kw_defaults
-        ]
+        self.outside(node.args)
         self.inside(node)
         return node
+
+    def outside(self, args: Any) -> None:
+        """Rewrite the defaults of parameters."""
+        args.defaults = [self.visit(part) for part in args.defaults]
+        args.kw_defaults = [part and self.visit(part) for part in args.kw_defaults]
 
     def _comprehension(self, node: Any) -> Any:
         node.generators[0].iter = self.visit(node.generators[0].iter)

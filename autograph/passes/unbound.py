@@ -68,6 +68,8 @@ class _Reads(Rewriter):
 
     def visit_Lambda(self, node: Any) -> Any:
         node.args = self.visit(node.args)
+        if getattr(node, "returns", None) is not None:
+            node.returns = self.visit(node.returns)
         before, self.free = self.free, self.free or node in self.work.inner
         if isinstance(node.body, list):
             node.body = [part for stmt in node.body for part in _listed(self.visit(stmt))]
@@ -79,6 +81,7 @@ class _Reads(Rewriter):
     visit_FunctionDef = visit_Lambda
 
     def visit_Name(self, node: gast.Name) -> Any:
+        node.annotation = node.annotation and self.visit(node.annotation)
         return self.asked(node.id, node) if node in self.unsure else node
 
     def visit_AugAssign(self, node: gast.AugAssign) -> Any:

@@ -62,6 +62,8 @@ def users(graph: Graph, value: Value) -> Sequence[tuple[Node, int]]:
 
 def constant_key(value: Any) -> object:
     """Equal for constants that a program can't tell apart."""
+    if type(value) is int:
+        return int, value  # its digits may be too many to print
     if type(value) in _BY_VALUE:
         return type(value), repr(value)
     if type(value) is tuple:

@@ -505,6 +505,9 @@ class Trace:
         box = self._making.pop(id(f))
         if box is not None:
             self.emit("py.setattr", [box, "value", operand])
+        if f.__annotations__:
+            said = self._node("py.dict", [part for pair in f.__annotations__.items() for part in pair])
+            self.emit("py.setattr", [operand, "__annotations__", said])
         return operand
 
     def _box_of(self, f: types.FunctionType) -> Operand:
