@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         vjp,
     )
     from autograph.operators import matching as pattern
-    from autograph.operators.calls import attribute, call, call_with, python
+    from autograph.operators.calls import attribute, call, call_with, python, settable
     from autograph.operators.containers import (
         dict_,
         dict_comp,
@@ -117,7 +117,7 @@ else:
                 "GradientTape check_grads checkpoint custom_gradient grad hessian "
                 "jacobian jvp stop_gradient value_and_grad vjp"
             ),
-            "autograph.operators.calls": "attribute call call_with python",
+            "autograph.operators.calls": "attribute call call_with python settable",
             "autograph.operators.containers": (
                 "dict_ dict_comp dict_merge generator keywords list_ list_comp set_ set_comp spread tuple_ "
                 "unpack"
@@ -227,6 +227,7 @@ __all__ = [
     "set_",
     "set_comp",
     "set_num_threads",
+    "settable",
     "settings",
     "spread",
     "stop_gradient",

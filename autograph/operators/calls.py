@@ -150,6 +150,14 @@ def attribute(x: Any, name: str) -> Any:
     return getattr(x, name) if trace is None else trace.protocol.call(getattr, (x, name), {})
 
 
+def settable(x: Any) -> Any:
+    """`x` in `x.name = value`, where x may be a function: while tracing, one made here stands for others."""
+    trace = active()
+    if trace is not None and isinstance(x, types.FunctionType):
+        trace.doom("an attribute of a function made here is set")
+    return x
+
+
 def _has_value(cell: types.CellType) -> bool:
     try:
         return bool([cell.cell_contents])

@@ -108,12 +108,18 @@ class _Calls(Rewriter):
 
     def visit_Attribute(self, node: Any) -> Any:
         self.generic(node)
+        if not isinstance(node.ctx, gast.Load) and self.may_be_function(node.value):
+            node.value = locate(self.work.ag("settable", node.value), node.value)
         special = node.attr.startswith("__") and node.attr.endswith("__")
         if not (special or node.attr == "_field_defaults") or not isinstance(node.ctx, gast.Load):
             return node
         # a handle has special attributes of its own, found in place of those of what it stands for; and what
         # the class of a named tuple holds may be no constant, as the class is
         return locate(self.work.ag("attribute", node.value, gast.Constant(value=node.attr, kind=None)), node)
+
+    def may_be_function(self, owner: Any) -> bool:
+        """Whether what an attribute is set on may be a function, as far as its text shows."""
+        return not isinstance(owner, gast.Name) or owner.id not in self.work.boxes | {"self", "cls"}
 
     def as_written(self, node: Any) -> bool:
         """Whether the call needs no interception."""

@@ -28,6 +28,10 @@ def beside(function: Callable[..., Any]) -> None:
     run = ag.function(function)
     for args in ((3,), (np.int64(3),), (1,)):
         expected = outcome(function, args)
-        assert outcome(ag.convert(function), args) == expected, "converted"
+        try:
+            converted = ag.convert(function)
+        except ag.ConversionRefused:
+            converted = function  # Python runs it: nothing can differ
+        assert outcome(converted, args) == expected, "converted"
         for number in range(2):
             assert outcome(run, args) == expected, f"traced, call {number}"

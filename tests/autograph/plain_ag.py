@@ -115,6 +115,10 @@ def part(x: Any, start: Any, stop: Any, step: Any) -> Any:
     return x[start:stop:step]
 
 
+def settable(x: Any) -> Any:
+    return x
+
+
 def python(function: Callable, why: str = "") -> Any:
     return function()
 

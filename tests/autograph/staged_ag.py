@@ -40,6 +40,7 @@ from tests.autograph.plain_ag import (  # noqa: F401
     raise_,
     set_,
     set_comp,
+    settable,
     spread,
     unpack,
 )

@@ -3,9 +3,11 @@
 Each program is run as it stands, converted, and as a graph; what it gives, raises and prints is one.
 """
 
-from __future__ import annotations
-
+import builtins
 import functools
+import importlib
+import inspect
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -33,7 +35,7 @@ class Asked:
         print(self.name, end=" ")
         return bool(self.truth)
 
-    def __lt__(self, other: Asked) -> Asked:
+    def __lt__(self, other: Any) -> Any:
         return Asked(self.truth < other.truth, f"{self.name}<{other.name}")
 
     def __repr__(self) -> str:
@@ -150,6 +152,185 @@ def keywords_from_two_places(a: Any) -> Any:
     return made
 
 
+@odd
+def decorators_come_first(a: Any) -> Any:
+    def twice(f: Any) -> Any:
+        print("twice")
+        return lambda: f() * 2
+
+    def named(name: Any) -> Any:
+        print(name)
+        return twice
+
+    @twice
+    def twice() -> Any:
+        return a
+
+    @named("one")
+    @named("two")
+    def product(x: Any = named("default")) -> Any:
+        return a
+
+    try:
+
+        @missing
+        def never(x: Any = print("too early")) -> Any:
+            return x
+
+    except NameError as error:
+        return twice(), product(), str(error)
+
+
+@odd
+def annotations_are_evaluated(a: Any) -> Any:
+    def said(x: Any) -> Any:
+        print(x)
+        return x
+
+    kind: Any = int if a is None else float
+
+    def later() -> Any:
+        return kind
+
+    def one(x: said(1), /, y: said(2) = said(3), *z: kind, k: [kind] = said(5)) -> said(6):
+        return x
+
+    kind = str
+
+    @functools.singledispatch
+    def which(x: Any) -> str:
+        return "other"
+
+    @which.register
+    def _(x: int) -> str:
+        return "int"
+
+    items = [1, 2]
+    items[said(0)]: said("never")
+    return one.__annotations__, one(a), later(), which(1), which(1.5), items
+
+
+@odd
+def class_that_binds_outside(a: Any) -> Any:
+    x = y = 0
+
+    class Box:
+        nonlocal x
+        x = a
+
+        def inner(self) -> Any:
+            class Other:
+                nonlocal y
+                y = a
+
+            return Other
+
+    return x, hasattr(Box, "x"), hasattr(Box().inner(), "y"), y
+
+
+@odd
+def attributes_of_functions(a: Any) -> Any:
+    def counted(f: Any) -> Any:
+        def wrapper(*args: Any) -> Any:
+            wrapper.calls += 1
+            return f(*args)
+
+        wrapper.calls = 0
+        return wrapper
+
+    @counted
+    def plus(x: Any) -> Any:
+        return x + 1
+
+    def marked() -> None: ...
+
+    marked.big, total = 0, 0
+    for k in range(a):
+        total += plus(k)
+        if k > 0:
+            marked.big += 1
+    return plus.calls, total, marked.big, marked.__dict__
+
+
+def put(target: Any, value: Any) -> None:
+    target.value = value
+
+
+@odd
+def attributes_that_others_set(a: Any) -> Any:
+    made = lambda: 1
+    put(made, 0)
+    for k in range(a):
+        put(made, made.value + k)
+    return made.value
+
+
+evaluate, caller = eval, sys._getframe
+
+
+@odd
+def frames_under_other_names(a: Any) -> Any:
+    y = a + 1
+    return evaluate("y"), sorted(builtins.locals()), caller(0).f_code.co_name, inspect.stack()[0].function
+
+
+class Parent:
+    def name(self) -> str:
+        return "parent"
+
+
+class Child(Parent):
+    def name(self) -> str:
+        return "child"
+
+    def of_lambda(self, a: Any) -> Any:
+        first, none = lambda it: super().name(), lambda: super().name()
+        try:
+            return a, first(self), none()
+        except RuntimeError as error:
+            return a, first(self), str(error)
+
+    def of_generator(self, a: Any) -> Any:
+        return a, list(super().name() for _ in range(2))
+
+    def of_comprehension(self, a: Any) -> Any:
+        return a, [super().name() for _ in range(2)]
+
+    def deleted(self, a: Any) -> Any:
+        del self
+        return a, super().name()
+
+    def spread(self, a: Any) -> Any:
+        return a, super(*()).name()
+
+    def private(self, a: Any) -> Any:
+        __y = a
+
+        def __inner(__z: Any = 1) -> Any:
+            return __y + __z
+
+        class __Inner:
+            __v = a
+
+        return __inner(), __inner(_Child__z=2), __inner.__name__, __Inner.__name__, sorted(vars(__Inner))[0]
+
+    def imported(self, a: Any) -> Any:
+        import math as __m
+        from math import floor as __f
+
+        match {"a": a, "b": 2}:
+            case {"a": __v, **__rest}:
+                return __v, __rest, __f(__m.pi)
+
+    def decorated(self, a: Any) -> Any:
+        self.__name = lambda cls: (cls.__name__, a)
+
+        @self.__name
+        class Inner: ...
+
+        return Inner
+
+
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_odd_programs(program: Callable[..., Any]) -> None:
     beside(program)
@@ -162,3 +343,46 @@ def test_what_is_asked_follows_the_arguments() -> None:
         args = Asked(k % 3, "a"), Asked(k // 3 % 3, "b"), Asked(k // 9, "c")
         expected = outcome(truths, args)
         assert outcome(run, args) == outcome(converted, args) == expected
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "of_lambda",
+        "of_generator",
+        "of_comprehension",
+        "deleted",
+        "spread",
+        "private",
+        "imported",
+        "decorated",
+    ],
+)
+def test_methods_with_names_of_their_class(name: str) -> None:
+    method = getattr(Child(), name)
+    run = ag.function(method)
+    for number in (3, 3, 4):
+        assert outcome(run, (number,)) == outcome(method, (number,))
+
+
+# pytest rewrites what is asserted in test files
+TEXT = """
+def longest(a):
+    return a < 0xHUGE, -0xHUGE < a
+
+
+def asserts(a):
+    AssertionError = ValueError
+    try:
+        assert a is None, a
+    except BaseException as error:
+        return repr(error)
+"""
+
+
+@pytest.mark.parametrize("name", ["longest", "asserts"])
+def test_programs_in_a_file(name: str, tmp_path: Any, monkeypatch: Any) -> None:
+    (tmp_path / "odd_module.py").write_text(TEXT.replace("HUGE", "f" * 5000))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "odd_module", raising=False)
+    beside(getattr(importlib.import_module("odd_module"), name))
