@@ -466,7 +466,7 @@ def test_displays() -> None:
         """
 def f(x):
     return (x,), [x, 2], {'a': x}, (), []
-""".replace("return (x,), [x, 2], {'a': x}, (), []", "return ((x,), [x, 2], {'a': x}, (), [])"),
+""",
         (3,),
     )
 
