@@ -68,7 +68,7 @@ def made_by(state: State, maker: Hashable, cls: type, args: Sequence[Val]) -> Ke
             add_all(state, found, items)
         return found
     if cls is dict and len(args) == 1:
-        return copy(state, maker, args[0])
+        return copy(state, maker, args[0], cls)
     if cls in (dict, Counter) and not args:
         return made(state, maker, (), cls)
     of = args[0].value if len(args) == 1 and isinstance(args[0], Static) else None
@@ -354,11 +354,11 @@ def called(state: State, maker: Hashable, m: Method, args: Sequence[Val]) -> Val
     return None
 
 
-def copy(state: State, maker: Hashable, x: Val) -> Keyed:
-    """`dict(x)` of a dict of any kind."""
+def copy(state: State, maker: Hashable, x: Val, cls: type | None = None) -> Keyed:
+    """A copy of a dict of any kind, of the same kind unless `cls` says of which."""
     if not isinstance(x, Keyed) or x.values is None:
         raise Unlowered("a dict of something else than a dict")
-    found = made(state, maker, ())
+    found = dataclasses.replace(_new(state, maker, cls or x.cls), missing=None if cls else x.missing)
     with trips(state, _settled(state, x)) as k:
         set_item(state, found, lists.item(state, x.keys, k), lists.item(state, x.values, k))
     return found

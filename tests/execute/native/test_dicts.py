@@ -243,6 +243,18 @@ def copied(x, n):  # type: ignore[no-untyped-def]
     return d, e, f
 
 
+def copied_with_its_kind(x, n):  # type: ignore[no-untyped-def]
+    c = Counter()
+    g = defaultdict(int)
+    for v in x[:n]:
+        c[int(v)] += 1
+        g[int(v)] += 2
+    e, h = c.copy(), g.copy()
+    e[100] += 1
+    h[100] += 3
+    return e[1000], h[1000], dict(e), dict(h), dict(c), dict(g)
+
+
 def truth(x, n):  # type: ignore[no-untyped-def]
     d = {}
     trips = 0
@@ -417,7 +429,7 @@ CASES: list[Callable[..., Any]] = [
     counted, of_numpy_keys, remembered, of_floats, of_zeros, of_nan, of_pairs, of_pairs_in_pairs, of_bools,
     of_two_kinds_of_keys, two_kinds_of_values, of_lists, of_arrays, steep, missing, changed_while_read,
     exchanged_while_read, left_when_changed, values_changed_while_read, found_or_none, in_a_loop, shown,
-    never_filled, copied, truth, taken_out, popped, again_and_again, emptied, nothing_to_take_out, sifted,
+    never_filled, copied, copied_with_its_kind, truth, taken_out, popped, again_and_again, emptied, nothing_to_take_out, sifted,
     items_of_a_list, members, of_places, toggled, made_of, not_in_the_set, grouped, counted_by_default,
     summed_by_default, by_counter,
 ]  # fmt: skip
@@ -477,9 +489,16 @@ def with_a_default(x, n):  # type: ignore[no-untyped-def]
     return g
 
 
+def copied_counter(x, n):  # type: ignore[no-untyped-def]
+    c = Counter()
+    for v in x[:n]:
+        c[int(v)] += 1
+    return c.copy()
+
+
 REFUSED: list[Callable[..., Any]] = [
     returned_twice, set_that_lost_something, of_keys_of_any_kind, of_dicts, one_or_the_other, over_a_set,
-    with_a_default,
+    with_a_default, copied_counter,
 ]  # fmt: skip
 
 
