@@ -205,6 +205,50 @@ class TracedGlobals(dict[str, Any]):
         del self.handle[name]
 
 
+_RESUMED = (
+    inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+)  # by anybody, in one place
+
+
+class Stack:
+    """The user's places of frames of generated code, which are asked for at each node.
+
+    What was found is kept for as long as the frame is on the stack, where those around it can't have gone on:
+    with calls fifty deep, walking through all of them took most of the time of a trace."""
+
+    def __init__(self) -> None:
+        # From the outermost frame on: where it was, the place inside of it, and its place with those around.
+        self.known: list[tuple[types.FrameType, int, Span | None, Span | None]] = []
+        self.index: dict[types.FrameType, int] = {}
+
+    def span(self, frame: types.FrameType | None) -> Span | None:
+        """The place of a frame, with the places that it was called from."""
+        inner: Span | None = None  # in a function whose own frame is still to come
+        passed: list[tuple[types.FrameType, Span | None, Span | None]] = []
+        result: Span | None = None
+        kept = 0
+        while frame is not None:
+            if frame.f_code.co_filename.startswith(GENERATED):
+                at = None if frame.f_code.co_flags & _RESUMED else self.index.get(frame)
+                if at is not None and self.known[at][1:3] == (frame.f_lasti, inner):
+                    kept, result = at + 1, self.known[at][3]
+                    break
+                found = span_of_frame(frame)
+                found = None if found is None or same_function(inner, found) else found
+                passed.append((frame, inner, found))
+                inner = found or inner if is_part(frame.f_code) else None
+            frame = frame.f_back
+        for gone, *_ in self.known[kept:]:
+            del self.index[gone]
+        del self.known[kept:]
+        for frame, before, found in reversed(passed):
+            if found is not None:
+                result = Span(found.file, found.line, found.col, found.function, result)
+            self.index[frame] = len(self.known)
+            self.known.append((frame, frame.f_lasti, before, result))
+        return result
+
+
 class SourceHooks(Hooks):
     """The hooks of one trace (see `runtime.trace.api.Hooks`)."""
 
@@ -218,6 +262,7 @@ class SourceHooks(Hooks):
         self.globals: dict[int, TracedGlobals] = {}
         self.spaces: dict[int, str] = {}
         self.boxes: dict[int, Cell] = {}
+        self.stack = Stack()
 
     # ------------------------------------------------------------------ places
     def frame(self) -> types.FrameType | None:
@@ -229,22 +274,11 @@ class SourceHooks(Hooks):
 
     def span(self) -> Span | None:
         """The user's line being traced, with the lines it was called from."""
-        frame: types.FrameType | None = self.frame()
-        places: list[Span] = []
-        inner: Span | None = None  # in a function whose own frame is still to come
-        while frame is not None:  # many frames, for each node
-            if frame.f_code.co_filename.startswith(GENERATED):
-                found = span_of_frame(frame)
-                if found is not None and not same_function(inner, found):
-                    places.append(found)
-                    inner = found
-                if not is_part(frame.f_code):
-                    inner = None
-            frame = frame.f_back
-        result: Span | None = None
-        for place in reversed(places):
-            result = Span(place.file, place.line, place.col, place.function, result)
-        return result
+        return self.stack.span(self.frame())
+
+    def ended(self) -> None:
+        """The trace is over: what was kept of its stack is let go."""
+        self.stack = Stack()
 
     def span_of_error(self, error: BaseException) -> Span | None:
         """The user's line that an error comes from."""

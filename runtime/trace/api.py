@@ -44,6 +44,9 @@ class Hooks:
         """The user's line being traced, with the lines it was called from."""
         return span_here(trace_call.__code__)
 
+    def ended(self) -> None:
+        """The trace is over."""
+
     def span_of_error(self, error: BaseException) -> Span | None:
         """The user's line that an error comes from."""
         return span_of_error(error)
@@ -135,6 +138,7 @@ def trace_call(
             raise _untraceable(name, error, hooks) from error
         finally:
             trace.closed = True
+            hooks.ended()
             trace.restore_members()
     root = trace.builder
     graph = Graph(

@@ -7,10 +7,15 @@ import gc
 import linecache
 import sys
 import traceback
+from typing import Any
 
 import gast
+import numpy as np
+import pytest
 
+import autograph as ag
 from autograph.load import bind, load
+from autograph.operators import calls
 from autograph.origin import is_generated_file, span_of_frame, span_of_traceback, trace_origin
 from autograph.source import source_of
 from runtime.errors import Span
@@ -134,3 +139,41 @@ def test_nodes_without_a_place_take_that_around_them():
                 delattr(node, name)
     origin = trace_origin(made, located, located, "<file>", "f")
     assert {span.line for span in origin.places.values() if span.col == 4} == {2}
+
+
+def memoised(n, known):
+    if n in known:
+        return known[n]
+    if n < 2:
+        return n
+    known[n] = memoised(n - 1, known) + memoised(n - 2, known)
+    return known[n]
+
+
+def steps(x, known):
+    total = 0.0
+    for k in range(30):
+        if x[k] > k:
+            total += [v * k for v in x][k]
+        else:
+            total -= memoised(4, {})
+    return total, memoised(12, known)
+
+
+def test_places_that_are_kept_are_those_that_a_walk_through_the_stack_finds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each node asked all frames: a recursion fifty deep took two seconds to trace, most of it for places."""
+    found = []
+    kept = calls.Stack.span
+
+    def both(self: calls.Stack, frame: Any) -> Any:
+        anew, place = kept(calls.Stack(), frame), kept(self, frame)
+        assert place == anew
+        found.append(place)
+        return place
+
+    monkeypatch.setattr(calls.Stack, "span", both)
+    function = ag.function(steps)
+    assert function(np.arange(30.0), {}) == steps(np.arange(30.0), {})
+    assert len(found) > 100 and len(set(found)) > 20
