@@ -12,6 +12,7 @@ import inspect
 import math
 import types
 from abc import ABCMeta
+from collections.abc import Callable
 from enum import EnumMeta
 from typing import Any
 
@@ -29,7 +30,7 @@ from runtime.trace.heap import CLEAN, NOTHING, UNKNOWN, Identity, Loaded
 from runtime.trace.record import Path
 from runtime.trace.trust import trusted
 from runtime.trace.values import Object, Tensor, Traced, defines, known_class
-from runtime.types import OBJECT, WEAK_INT, ArrayType, StaticType, TupleType, Type
+from runtime.types import OBJECT, WEAK_INT, ArrayType, StaticType, TupleType, Type, WeakType
 from runtime.variable import Variable
 
 _MISSING = object()
@@ -53,6 +54,45 @@ class Method:
     def _operand(self) -> Any:
         trace = self.handle._facts.trace
         return trace.emit("py.getattr", [self.handle, self.name])
+
+
+class NumberMethod:
+    """A method of a number that, without arguments, is what a function gives for it."""
+
+    __slots__ = ("method", "run")
+    is_method = runs_on_trace_values = True
+
+    def __init__(self, handle: Traced, name: str, run: Callable[[Any], Any]) -> None:
+        self.method, self.run = Method(handle, name), run
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.method(*args, **kwargs) if args or kwargs else self.run(self.method.handle)
+
+    def _operand(self) -> Any:
+        return self.method._operand()
+
+
+def _number_method(trace: Trace, x: Tensor, kind: str, name: str) -> NumberMethod | None:
+    """A method of a real number (kind: b, i, u or f, of Python's or NumPy's) that is another call."""
+    cls = known_class(x)
+
+    def python(value: Any) -> Any:
+        return trace.protocol.call({"b": bool, "f": float}.get(kind, int), (value,), {})
+
+    def whole(value: Any) -> Any:
+        rest = trace.protocol.operator("mod", python(value), 1.0)
+        return trace.protocol.operator("eq", rest, 0.0)
+
+    if name == "item" and cls is not None and issubclass(cls, np.generic):
+        return NumberMethod(x, name, python)
+    if name == "conjugate" and (kind != "b" or cls is not bool):
+        return NumberMethod(x, name, lambda value: value)
+    if name == "is_integer" and kind == "f":
+        return NumberMethod(x, name, whole)
+    if cls is int and name in ("bit_length", "bit_count"):
+        function = getattr(int, name)
+        return NumberMethod(x, name, lambda value: trace.record("py.call", [function, value], type=WEAK_INT))
+    return None
 
 
 def get_attr(trace: Trace, x: Traced, name: str) -> Any:
@@ -392,6 +432,15 @@ def del_attr(trace: Trace, x: Traced, name: str) -> None:
 # ------------------------------------------------------------------------------------------- arrays
 def _tensor_attr(trace: Trace, x: Tensor, name: str) -> Any:
     t = x._facts.type
+    number = t if isinstance(t, WeakType) or isinstance(t, ArrayType) and t.scalar else None
+    kind = number.kind[0] if isinstance(number, WeakType) else number.dtype.kind if number else ""
+    if kind in ("b", "i", "u", "f"):
+        if name in ("real", "imag") and kind != "b":
+            zero = number.dtype.type(0) if isinstance(number, ArrayType) else {"i": 0, "f": 0.0}[kind]
+            return x if name == "real" else zero
+        method = _number_method(trace, x, kind, name) if hasattr(known_class(x), name) else None
+        if method is not None:
+            return method
     if not isinstance(t, ArrayType):
         return _number_attr(trace, x, name)
     if name == "dtype" and t.dtype.kind not in "US":

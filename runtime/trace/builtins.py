@@ -89,11 +89,20 @@ def _operator(name: str, arity: int) -> Rule:
 def _round(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if static_call(args, kwargs):
         return NotImplemented
-    t = trace.type_of(args[0])
-    whole = len(args) == 1 and not kwargs and isinstance(t, WeakType) and t.kind in ("int", "float", "bool")
-    result = trace.record("py.call", [round, *args], kwargs, type=WEAK_INT if whole else OBJECT)
+    claim = OBJECT if kwargs or len(args) > 2 else _rounded_type(trace, *args)
+    result = trace.record("py.call", [round, *args], kwargs, type=claim)
     doubt(trace, *args, *kwargs.values())
     return result
+
+
+def _rounded_type(trace: Trace, x: Any, ndigits: Any = None) -> Type:
+    """The type of `round(x, ndigits)`."""
+    t = static_or_weak(trace.type_of(x))
+    if not _ordered(t) or t == ArrayType(np.dtype(bool), (), True):
+        return OBJECT
+    if ndigits is None or t == WEAK_BOOL:
+        return WEAK_INT if ndigits is None or type(ndigits) is int else OBJECT
+    return t if type(ndigits) is int else OBJECT
 
 
 def _divmod(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

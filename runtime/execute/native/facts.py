@@ -7,14 +7,26 @@ from __future__ import annotations
 
 import collections
 
+import numpy as np
+
 from runtime.execute.native.waiting import IN_PLACE
 from runtime.ir.calls import all_nodes, called_graphs
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.walk import all_values, uses, walk_nodes
-from runtime.types import ArrayType, NumberType, ObjectType, TupleType, Type, WeakType
+from runtime.passes.facts import OPERATORS
+from runtime.types import (
+    ArrayType,
+    NumberType,
+    ObjectType,
+    TupleType,
+    Type,
+    WeakType,
+    static_or_weak,
+)
 
 _TAME = (range, enumerate, zip, slice, reversed)
 _ITERATORS = (enumerate, zip, reversed)
+_CONVERSIONS = (float, int, bool)
 _EXHAUSTING = (list, sum)  # they take all items
 FEW = 4
 VIEWS = (
@@ -193,3 +205,56 @@ def look_returned(graph: Graph) -> Node | None:
         elif is_look(maker) and isinstance(x.type, ArrayType) and not x.type.scalar:
             return maker
     return None
+
+
+def looked_into(graph: Graph) -> frozenset[Value]:
+    """The arrays without axes that `np.where` makes of numbers, and that are only computed with: in this
+    graph, or in regions that take them from it."""
+    made = {node.outputs[0] for node in graph.nodes if node.op == "np.where" and _without_axes(node)}
+    return frozenset(x for x in made if _computed_with(graph, x)) if made else frozenset()
+
+
+def _without_axes(node: Node) -> bool:
+    t = node.outputs[0].type if len(node.outputs) == 1 else None
+    return isinstance(t, ArrayType) and t.shape == () and not t.scalar and t.device == "cpu"
+
+
+def _computed_with(graph: Graph, x: Value) -> bool:
+    """Whether a number in the place of an array without axes would give the same everywhere."""
+    if x in graph.results:
+        return False
+    for node in graph.nodes:
+        for k, operand in enumerate(node.inputs):
+            if operand is x and not (_as_number(node, k) or _in_regions(node, k)):
+                return False
+    return True
+
+
+def _as_number(node: Node, k: int) -> bool:
+    """Whether a node gives the same for a number as for an array without axes."""
+    if node.op == "setitem":
+        return k == 2 and isinstance(node.inputs[0].type, ArrayType)
+    if node.op == "py.call":
+        return k == 1 and len(node.inputs) == 2 and getattr(node.inputs[0], "value", None) in _CONVERSIONS
+    op = IN_PLACE.get(node.op, node.op)
+    numbers = all(isinstance(static_or_weak(y.type), (ArrayType, WeakType, NumberType)) for y in node.inputs)
+    if not numbers or node.keywords or (op != node.op and k == 0):
+        return False
+    return op in OPERATORS or op in ("np.where", "py.truth", "py.not") or _is_ufunc(op)
+
+
+def _is_ufunc(op: str) -> bool:
+    found = getattr(np, op[3:], None) if op.startswith("np.") else None
+    return isinstance(found, np.ufunc) and found.nout == 1 and found.signature is None
+
+
+def _in_regions(node: Node, k: int) -> bool:
+    """Whether a node only hands the value to regions, which compute with it."""
+    if node.op == "cond":
+        return k > 0 and all(_computed_with(r, r.params[k - 1]) for r in node.regions)
+    if node.op == "while":
+        return k >= node.attr("carries") and all(_computed_with(r, r.params[k]) for r in node.regions)
+    if node.op == "for" and k > node.attr("carries"):
+        body, tests = node.regions[0], node.regions[1:]
+        return _computed_with(body, body.params[k]) and all(_computed_with(t, t.params[k - 1]) for t in tests)
+    return False

@@ -33,7 +33,15 @@ from runtime.execute.native import (
 )
 from runtime.execute.native.caught import without_tries
 from runtime.execute.native.emit import FALSE, OVERFLOWS, TRUE, Block, Emitter, Phi
-from runtime.execute.native.facts import gain, keeps_iterators, look_returned, low_bits, often, watches
+from runtime.execute.native.facts import (
+    gain,
+    keeps_iterators,
+    look_returned,
+    looked_into,
+    low_bits,
+    often,
+    watches,
+)
 from runtime.execute.native.iterables import length
 from runtime.execute.native.kept_axes import keep_axes
 from runtime.execute.native.kernel import Kernel
@@ -200,6 +208,7 @@ class _Lowering:
         outermost = graph is self.graph
         graph = keep_axes(renewed(graph))
         self.state.low |= low_bits(graph)
+        self.state.bare |= looked_into(graph)
         waiting, life = may_wait(graph), Liveness(graph, self.state.owned, self.state.held)
         outside, self.state.free = self.state.free, []
         for k, node in enumerate(graph.nodes):
@@ -326,7 +335,8 @@ class _Lowering:
         try:
             return plain_nodes.value(state, node, args)
         except Unlowered as reason:
-            graph = spelled.spelled(node, callbacks.types_of(state, node, args))
+            bare = not state.bare.isdisjoint(node.outputs)
+            graph = spelled.spelled(node, callbacks.types_of(state, node, args), bare)
             if graph is None:
                 raise
             given = [x for x, of in zip(args, node.inputs, strict=True) if isinstance(of, Value)]

@@ -8,11 +8,12 @@ raise, it gives what the node gives, bit by bit; it raises where the node raises
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
+from types import BuiltinFunctionType, MethodDescriptorType
 from typing import Any
 
 from runtime.errors import AutographError
-from runtime.execute.native import spellings
+from runtime.execute.native import number_spellings, spellings
 from runtime.ir.graph import Const, Graph, Node
 from runtime.ir.walk import walk_nodes
 from runtime.passes.pipeline import optimise
@@ -20,18 +21,33 @@ from runtime.trace.api import trace_call
 from runtime.trace.record import Argument
 from runtime.types import ArrayType, ObjectType, StaticType, Type, WeakType, describes
 
+TABLE: dict[Hashable, Callable[..., Any]] = {**spellings.SPELLINGS, **number_spellings.SPELLINGS}
 
-def spelled(node: Node, types: Sequence[Type]) -> Graph | None:
-    """The graph.  types: of the operands, `StaticType` for constants."""
-    if node.op not in spellings.SPELLINGS or len(node.outputs) != 1 or not all(map(_plain, types)):
+
+def spelled(node: Node, types: Sequence[Type], bare: bool = False) -> Graph | None:
+    """The graph.  types: of the operands, `StaticType` for constants.  bare: whether an array without axes
+    may as well be a number."""
+    key, skipped = _key(node)
+    if len(node.outputs) != 1 or key not in TABLE or not all(map(_plain, types[skipped:])):
         return None
     given = tuple(
         StaticType(x.value) if isinstance(x, Const) else t for x, t in zip(node.inputs, types, strict=True)
     )
+    wanted = node.outputs[0].type
+    if bare and isinstance(wanted, ArrayType):
+        wanted = ArrayType(wanted.dtype, (), True)
     try:
-        return _spelled(node.op, given, node.keywords, node.outputs[0].type)
+        return _spelled(key, given[skipped:], node.keywords, wanted)
     except TypeError:  # a constant that has no hash
         return None
+
+
+def _key(node: Node) -> tuple[Hashable, int]:
+    """Under what a node is looked for in the table, and how many of its inputs say that."""
+    if node.op != "py.call" or node.attr("starred"):
+        return node.op, 0
+    target = node.inputs[0].value if isinstance(node.inputs[0], Const) else None
+    return (target if isinstance(target, (BuiltinFunctionType, MethodDescriptorType)) else None), 1
 
 
 def _plain(t: Type) -> bool:
@@ -42,7 +58,7 @@ def _plain(t: Type) -> bool:
 
 
 @functools.lru_cache(maxsize=512)
-def _spelled(op: str, types: tuple[Type, ...], keywords: tuple[str, ...], wanted: Type) -> Graph | None:
+def _spelled(op: Hashable, types: tuple[Type, ...], keywords: tuple[str, ...], wanted: Type) -> Graph | None:
     count = len(types) - len(keywords)
     loose = [k for k, t in enumerate(types) if not isinstance(t, StaticType)]
 
@@ -50,16 +66,23 @@ def _spelled(op: str, types: tuple[Type, ...], keywords: tuple[str, ...], wanted
         given = [getattr(t, "value", None) for t in types]
         for k, x in zip(loose, values, strict=True):
             given[k] = x
-        return spellings.SPELLINGS[op](*given[:count], **dict(zip(keywords, given[count:], strict=True)))
+        return TABLE[op](*given[:count], **dict(zip(keywords, given[count:], strict=True)))
 
     arguments = [Argument(f"x{k}", None, types[k]) for k in loose]
     try:
-        found = trace_call(run, arguments, {}, name=op.replace(".", "_"), strict=True)
+        found = trace_call(
+            run, arguments, {}, name=str(getattr(op, "__name__", op)).replace(".", "_"), strict=True
+        )
     except AutographError:
         return None
     graph = optimise(found.graph).graph
     known = len(graph.results) == 1 and _agree(graph.results[0].type, wanted)
-    again = any((node.op, node.keywords) == (op, keywords) for node in walk_nodes(graph))
+    same = (op, len(types), keywords)
+    again = any(
+        (key, len(n.inputs) - skipped, n.keywords) == same
+        for n in walk_nodes(graph)
+        for key, skipped in [_key(n)]
+    )
     return None if found.guards or again or not known else graph
 
 

@@ -8,7 +8,7 @@ same floating-point errors and takes the same dtypes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -497,7 +497,7 @@ def _halved(xp: Any, x: Any, n: Any) -> Any:
     return cond(x < xp[1], lambda: 0, near)
 
 
-SPELLINGS: dict[str, Function] = {
+SPELLINGS: dict[Hashable, Function] = {
     "np.linalg.matrix_power": matrix_power,
     **{
         f"np.{function.__name__}": function

@@ -88,7 +88,8 @@ class State:
     addresses: other places outside that it refers to.  forms: what lists hold, by what makes them, as far as
     earlier attempts found out.  asked: lists of arrays whose form was relied on.  held: sites whose arrays
     are in lists.
-    often: mathematical functions that are written once.
+    often: mathematical functions that are written once.  bare: arrays without axes that may as well be
+    numbers.
     last: whether nothing follows in the graph.  params: the values of its parameters.  saves: those that are
     copied by the code itself, where they must be, before they are written.
     lazily: whether the result of the node that is being lowered need not be stored.  spread: where arrays lie
@@ -111,6 +112,7 @@ class State:
     held: set[int] = dataclasses.field(default_factory=set)
     often: frozenset[str] = frozenset()
     low: frozenset[Value] = frozenset()
+    bare: frozenset[Value] = frozenset()
     last: bool = False
     params: tuple[Val, ...] = ()
     saves: list[int] = dataclasses.field(default_factory=list)
