@@ -277,7 +277,7 @@ class Pusher:
             raise NotPushed("a branch that depends on the item")
         if batched(inputs[0]):
             return self.choice(node, inputs)
-        flags = [_batched_results(region, inputs[1:]) for region in node.regions]
+        flags = [self.batched_results(region, inputs[1:]) for region in node.regions]
         wanted = [any(pair) for pair in zip(*flags, strict=True)]
 
         def arm(region: Graph) -> Any:
@@ -327,11 +327,11 @@ class Pusher:
         item = [Item(None, *facts(body.params[0].type))] * first
         while True:  # until it is known which carried values differ from item to item
             assumed = [Item(None, batched=flag) for flag in flags]
-            after = _batched_results(body, [*item, *assumed, *captures])
+            after = self.batched_results(body, [*item, *assumed, *captures])
             if [a or b for a, b in zip(flags, after, strict=True)] == flags:
                 break
             flags = [a or b for a, b in zip(flags, after, strict=True)]
-        if test is not None and any(_batched_results(test, [*assumed, *captures])):
+        if test is not None and any(self.batched_results(test, [*assumed, *captures])):
             raise NotPushed("a loop whose end depends on the item")
 
         def entries(carry: Sequence[Any]) -> list[Entry]:
@@ -366,6 +366,15 @@ class Pusher:
             made = for_loop(inputs[0].value, trip, carry, asked if test is not None else None)
         return self.outputs((made,) if count == 1 else made, flags, node)
 
+    def batched_results(self, graph: Graph, inputs: Sequence[Entry]) -> list[bool]:
+        """Which results of a region differ from item to item: what is made of what does, or is written to."""
+        known: dict[Value, bool] = dict(zip(graph.params, map(batched, inputs), strict=True))
+        for node in graph.nodes:
+            flag = any(known.get(x, False) for x in node.inputs if isinstance(x, Value))
+            flag = flag or (makes_new(node, self.trace.table) and self.is_written(node.outputs[0]))
+            known.update(dict.fromkeys(node.outputs, flag))
+        return [known.get(x, False) if isinstance(x, Value) else False for x in graph.results]
+
     def outputs(self, made: Sequence[Any], flags: Sequence[bool], node: Node) -> list[Entry]:
         """The outputs of a node with regions."""
         found = []
@@ -378,6 +387,8 @@ class Pusher:
         """The value of an entry; the same for each item, where a value for each is wanted."""
         if wanted and (not isinstance(t, ArrayType) or t.shape is None or not isinstance(x, Item)):
             raise NotPushed(f"a value of type {t} that differs from item to item")
+        if not wanted and batched(x):
+            raise NotPushed("a value that differs from item to item, as was not foreseen")
         if not wanted or x.batched:
             return value_of(x)
         n = self.count if isinstance(self.count, int) else None
@@ -473,15 +484,6 @@ def _harmless(node: Node, trace: Trace) -> bool:
     """Whether a node can't raise, and has no effect but floating-point warnings."""
     row = trace.table.get(node.op)
     return not node.regions and row is not None and elementwise(row) and _pure(node, trace)
-
-
-def _batched_results(graph: Graph, inputs: Sequence[Entry]) -> list[bool]:
-    """Which results of a region differ from item to item."""
-    known: dict[Value, bool] = dict(zip(graph.params, map(batched, inputs), strict=True))
-    for node in graph.nodes:
-        flag = any(known.get(x, False) for x in node.inputs if isinstance(x, Value))
-        known.update(dict.fromkeys(node.outputs, flag))
-    return [known.get(x, False) if isinstance(x, Value) else False for x in graph.results]
 
 
 __all__ = ["NotPushed", "Pusher", "facts"]

@@ -422,6 +422,33 @@ def writes_to_the_argument(x, y):
     return y.sum(), x
 
 
+def made_and_written_in_a_loop(x):
+    s, u = np.zeros(4), np.zeros(4)
+    for k in range(40):
+        t = np.zeros(4)
+        back, t[0] = t[::-1], x[0] * k
+        s, u = s * 0.5 + t, u + back
+    return s, u + x
+
+
+def made_and_written_in_an_arm(x, flag):
+    s = np.ones(4)
+    if flag:
+        t = np.zeros(4)
+        t[0] = x[0]
+        s = t * 2
+    return s, s + x
+
+
+def made_and_written_while(x, n):
+    s = np.ones(4)
+    while n > 0:
+        t = np.zeros(4)
+        t[1] = x[0]
+        s, n = s + t, n - 1
+    return s * x, s
+
+
 # where it matters whether an array is a look at another one, or what it was
 MEMORY = [
     (flattened_before, lambda: (ROWS.copy(),), 0),
@@ -433,6 +460,10 @@ MEMORY = [
     (numbers_before, lambda: (ROWS.copy(),), 0),
     (carried, lambda: (ROWS.copy(),), 0),
     (one_of_two, lambda: (ROWS.copy(), True), (0, None)),
+    (made_and_written_in_a_loop, lambda: (ROWS.copy(),), 0),
+    (made_and_written_in_an_arm, lambda: (ROWS.copy(), np.bool_(True)), (0, None)),
+    (made_and_written_in_an_arm, lambda: (ROWS.copy(), np.bool_(False)), (0, None)),
+    (made_and_written_while, lambda: (ROWS.copy(), np.int64(4)), (0, None)),
     (writes_to_the_argument, lambda: (ROWS.copy(),) * 2, 0),
     (writes_to_the_argument, lambda: (lambda x: (x, x[::-1]))(ROWS.copy()), 0),
     (writes_to_the_argument, lambda: (ROWS.copy(),) * 2, (0, None)),
