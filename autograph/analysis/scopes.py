@@ -18,6 +18,7 @@ from runtime.dataclass import dataclass
 COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 FUNCTIONS = (gast.FunctionDef, gast.AsyncFunctionDef, gast.Lambda)
 SCOPES = (*FUNCTIONS, *COMPREHENSIONS)
+CAPTURES: tuple[type, ...] = (gast.MatchAs, gast.MatchStar, gast.MatchMapping)
 # Kinds of nodes that are no more than their parts, whatever is asked of names: most nodes are of these.
 PLAIN = frozenset(
     (
@@ -136,6 +137,12 @@ def parameter_nodes(args: gast.arguments) -> list[gast.Name]:
     return [param for param in found if param is not None]
 
 
+def captured(pattern: gast.AST) -> str | None:
+    """The name that a pattern of a `match` binds by itself."""
+    name: str | None = getattr(pattern, "rest" if isinstance(pattern, gast.MatchMapping) else "name")
+    return name
+
+
 def import_names(node: gast.AST) -> list[str]:
     """The local names that an import statement binds."""
     return [alias.asname or alias.name.split(".")[0] for alias in node.names]
@@ -199,6 +206,9 @@ class _Builder:
         else:
             if isinstance(node, gast.AugAssign) and isinstance(node.target, gast.Name):
                 scope.reads.add(node.target.id)
+            name = captured(node) if kind in CAPTURES else None
+            if name is not None:
+                self.bind(name, scope)
             for child in children(node):
                 self.visit(child, scope)
 

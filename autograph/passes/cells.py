@@ -17,9 +17,12 @@ import gast
 
 from autograph.analysis.captures import Captures
 from autograph.analysis.scopes import (
+    CAPTURES,
     COMPREHENSIONS,
+    FUNCTIONS,
     SCOPES,
     Scope,
+    captured,
     import_names,
     inner_parts,
     outer_parts,
@@ -29,7 +32,18 @@ from autograph.analysis.scopes import (
 from autograph.passes.context import Work
 from autograph.passes.desugar import after_docstring
 from autograph.passes.walk import Rewriter
-from autograph.template import Opaque, assign, attribute, call, constant, lambda_, load, locate
+from autograph.template import (
+    Opaque,
+    assign,
+    attribute,
+    call,
+    constant,
+    expression,
+    lambda_,
+    load,
+    locate,
+    store,
+)
 from autograph.trees import children, walk
 
 CONSUMERS = {sum, any, all, min, max, list, tuple, set, dict, frozenset, sorted, len, next}
@@ -213,14 +227,32 @@ def _check_targets(scope: Scope, captures: Captures, work: Work) -> None:
 
 
 def imported(root: gast.AST) -> set[str]:
-    """The names that imports and type statements in the tree bind."""
+    """The names that imports, type statements and classes in the tree bind."""
     found: set[str] = set()
     for node in walk(root):
+        if isinstance(node, gast.ClassDef):
+            found.add(node.name)
         if isinstance(node, (gast.Import, gast.ImportFrom)):
             found.update(import_names(node))
         elif type(node).__name__ == "TypeAlias":
             found.add(node.name.id)
     return found
+
+
+def class_names(node: gast.ClassDef) -> set[str]:
+    """The names that the body of a class binds."""
+    found: set[str | None] = set()
+    for stmt in node.body:
+        for part in [stmt] if isinstance(stmt, (*FUNCTIONS, gast.ClassDef)) else walk(stmt):
+            if isinstance(part, gast.Name) and not isinstance(part.ctx, gast.Load):
+                found.add(part.id)
+            elif isinstance(part, (gast.FunctionDef, gast.AsyncFunctionDef, gast.ClassDef)):
+                found.add(part.name)
+            elif isinstance(part, (gast.Import, gast.ImportFrom)):
+                found.update(import_names(part))
+            elif isinstance(part, CAPTURES):
+                found.add(captured(part))
+    return {name for name in found if name is not None}
 
 
 class Boxer(Rewriter):
@@ -285,10 +317,7 @@ class Boxer(Rewriter):
                 call_ = call(lambda_([box for box, _ in made], node.body), *(value for _, value in made))
                 node.body = locate(call_, node.body)
         else:
-            body: list[gast.AST] = []
-            for stmt in node.body:
-                result = self.visit(stmt)
-                body += result if isinstance(result, list) else [result]
+            body = self.all(node.body)
             start = [locate(assign(box, value), node) for box, value in self.new_boxes(node)]
             place = after_docstring(body)
             node.body = [*body[:place], *start, *body[place:]] or [locate(gast.Pass(), node)]
@@ -311,6 +340,10 @@ class Boxer(Rewriter):
             param.annotation = param.annotation and self.visit(param.annotation)
         node.returns = node.returns and self.visit(node.returns)
         self.inside(node)
+        return self.defined(node)
+
+    def defined(self, node: Any) -> Any:
+        """A definition, and behind it what puts it into the name's box."""
         box = self.box(node.name)
         if box is None:
             return node
@@ -326,12 +359,10 @@ class Boxer(Rewriter):
         return [node, locate(assign(self.value(box, node, gast.Store()), load(name)), node)]
 
     def visit_ClassDef(self, node: Any) -> Any:
-        for part in node.body:
-            for name in walk(part) if not isinstance(part, gast.FunctionDef) else ():
-                stored = isinstance(name, gast.Name) and not isinstance(name.ctx, gast.Load)
-                if stored and self.box(name.id) is not None:
-                    what = f"the class body binds {name.id!r}, which is shared outside it"
-                    self.work.refuse(name, what, "both would be one box")
+        for name in sorted(class_names(node)):
+            if self.box(name) is not None:
+                what = f"the class body binds {name!r}, which is shared outside it"
+                self.work.refuse(node, what, "both would be one box")
         outer = ("decorator_list", "bases", "keywords")
         parts = {name: [self.visit(part) for part in getattr(node, name)] for name in outer}
         node.__dict__.update(dict.fromkeys(outer, []))
@@ -339,7 +370,43 @@ class Boxer(Rewriter):
         self.generic(node)
         self.in_class = before
         node.__dict__.update(parts)
-        return node
+        return self.defined(node)
+
+    def visit_ExceptHandler(self, node: Any) -> Any:
+        """Left are those in opaque functions: an exception in a box leaves it at the end, too."""
+        box = self.box(node.name.id) if node.name is not None else None
+        if box is None:
+            return self.generic(node)
+        name, node.name = node.name, store(self.work.fresh("error"))
+        node.type, body = node.type and self.visit(node.type), self.all(node.body)
+        start = assign(self.value(box, name, gast.Store()), load(node.name.id))
+        gone = gast.Delete(targets=[self.value(box, name, gast.Del())])
+        end = [assign(self.value(box, name, gast.Store()), constant(None)), gone]
+        node.body = [start, gast.Try(body=body, handlers=[], orelse=[], finalbody=end)]
+        return locate(node, name)
+
+    def visit_match_case(self, node: Any) -> Any:
+        """What a pattern captures goes into its boxes before the guard is asked."""
+        taken: list[Any] = []
+        for part in walk(node.pattern):
+            name = captured(part) if isinstance(part, CAPTURES) else None
+            box = self.box(name) if name is not None else None
+            if box is not None:
+                fresh = self.work.fresh(f"{name}_captured")
+                setattr(part, "rest" if isinstance(part, gast.MatchMapping) else "name", fresh)
+                taken.append(call(attribute(load(box), "set"), load(fresh)))
+        self.generic(node)
+        if taken and node.guard is not None:
+            boxed = gast.List(elts=taken, ctx=gast.Load())  # true, whatever is in it
+            node.guard = gast.BoolOp(op=gast.And(), values=[boxed, node.guard])
+        elif taken:
+            node.body = [*map(expression, taken), *node.body]
+        return locate(node, node.pattern)
+
+    def all(self, stmts: list[Any]) -> list[Any]:
+        """Statements rewritten."""
+        made = map(self.visit, stmts)
+        return [part for result in made for part in (result if isinstance(result, list) else [result])]
 
     def visit_Lambda(self, node: Any) -> Any:
         self.outside(node.args)

@@ -12,7 +12,15 @@ from typing import Any
 import gast
 
 from autograph.analysis.captures import Captures
-from autograph.analysis.scopes import COMPREHENSIONS, FUNCTIONS, import_names, scopes
+from autograph.analysis.scopes import (
+    CAPTURES,
+    COMPREHENSIONS,
+    FUNCTIONS,
+    captured,
+    import_names,
+    outer_parts,
+    scopes,
+)
 from autograph.passes.cells import used_up
 from autograph.passes.context import Island, Work
 from autograph.passes.exits import JUMPS, LOOPS, leaves, leaving
@@ -156,10 +164,8 @@ class _Islands:
                 found.add(node.id)
             elif isinstance(node, (*FUNCTIONS, gast.ClassDef)) and not isinstance(node, gast.Lambda):
                 found.add(node.name)
-            elif isinstance(node, (gast.MatchAs, gast.MatchStar)) and node.name is not None:
-                found.add(node.name)
-            elif isinstance(node, gast.MatchMapping) and node.rest is not None:
-                found.add(node.rest)
+            elif isinstance(node, CAPTURES):
+                found.update({captured(node)} - {None})
             elif isinstance(node, (gast.Import, gast.ImportFrom)):
                 found.update(import_names(node))
         return found - self.of_handlers(stmts)
@@ -185,7 +191,12 @@ def own_nodes(stmts: list[Any]) -> list[Any]:
             found.append(node.target)
         if not compared:
             found.append(node)
-        if isinstance(node, (*FUNCTIONS, gast.ClassDef)):
+        if isinstance(node, FUNCTIONS):
+            todo += [(part, compared) for part in outer_parts(node)]
+            continue
+        if isinstance(node, gast.ClassDef):
+            outside = (*node.decorator_list, *node.bases, *node.keywords)
+            todo += [(part, compared) for part in outside]
             continue
         compared = compared or isinstance(node, COMPREHENSIONS)
         todo += [(part, compared) for part in reversed(children(node))]

@@ -252,6 +252,84 @@ def attributes_of_functions(a: Any) -> Any:
     return plus.calls, total, marked.big, marked.__dict__
 
 
+@odd
+def names_bound_in_what_stays_python(a: Any) -> Any:
+    """A break that leaves a finally stays as it is written, and what it binds is shared."""
+    x = y = kind = None
+
+    def shared() -> Any:
+        return x, y, kind.v
+
+    while True:
+        try:
+            match [a, 2, 3], {"k": a, "j": 5}:
+                case [x, *y], {"k": z, **r} if x == a and z:
+                    pass
+
+            class kind:
+                v = a
+
+            later = lambda n=(m := 8): n + a
+            try:
+                [].pop()
+            except IndexError as x:
+                text = str(x)
+        finally:
+            break
+    try:
+        return x
+    except NameError as error:
+        x = 1
+        return shared(), z, r, later(), m, text, str(error), kind.__name__
+
+
+@odd
+def names_bound_in_a_generator(a: Any) -> Any:
+    x = 0
+
+    def steps() -> Any:
+        nonlocal x
+        try:
+            [].pop()
+        except IndexError as x:
+            yield str(x)
+        try:
+            yield x
+        except NameError as error:
+            yield str(error)
+        match a:
+            case int() as x if x > 1:
+                yield x
+            case x:
+                yield -x
+
+        class x:
+            v = a
+
+        yield x.v
+
+    return list(steps()), x.v
+
+
+@odd
+def names_of_methods(a: Any) -> Any:
+    def m() -> Any:
+        return 1
+
+    def shared() -> Any:
+        return m
+
+    class Box:
+        import math as n
+
+        def m(self) -> Any:
+            return 2
+
+    first = shared()()
+    m = a
+    return first, shared(), Box().m(), Box.n.pi
+
+
 def put(target: Any, value: Any) -> None:
     target.value = value
 
