@@ -137,10 +137,10 @@ def parameter_nodes(args: gast.arguments) -> list[gast.Name]:
     return [param for param in found if param is not None]
 
 
-def captured(pattern: gast.AST) -> str | None:
-    """The name that a pattern of a `match` binds by itself."""
-    name: str | None = getattr(pattern, "rest" if isinstance(pattern, gast.MatchMapping) else "name")
-    return name
+def captured(pattern: gast.AST) -> tuple[str, ...]:
+    """The name, if any, that a pattern of a `match` binds by itself."""
+    name = getattr(pattern, "rest" if isinstance(pattern, gast.MatchMapping) else "name")
+    return () if name is None else (name,)
 
 
 def import_names(node: gast.AST) -> list[str]:
@@ -206,8 +206,7 @@ class _Builder:
         else:
             if isinstance(node, gast.AugAssign) and isinstance(node.target, gast.Name):
                 scope.reads.add(node.target.id)
-            name = captured(node) if kind in CAPTURES else None
-            if name is not None:
+            for name in captured(node) if kind in CAPTURES else ():
                 self.bind(name, scope)
             for child in children(node):
                 self.visit(child, scope)

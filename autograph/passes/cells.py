@@ -241,7 +241,7 @@ def imported(root: gast.AST) -> set[str]:
 
 def class_names(node: gast.ClassDef) -> set[str]:
     """The names that the body of a class binds."""
-    found: set[str | None] = set()
+    found: set[str] = set()
     for stmt in node.body:
         for part in [stmt] if isinstance(stmt, (*FUNCTIONS, gast.ClassDef)) else walk(stmt):
             if isinstance(part, gast.Name) and not isinstance(part.ctx, gast.Load):
@@ -251,8 +251,8 @@ def class_names(node: gast.ClassDef) -> set[str]:
             elif isinstance(part, (gast.Import, gast.ImportFrom)):
                 found.update(import_names(part))
             elif isinstance(part, CAPTURES):
-                found.add(captured(part))
-    return {name for name in found if name is not None}
+                found.update(captured(part))
+    return found
 
 
 class Boxer(Rewriter):
@@ -389,9 +389,10 @@ class Boxer(Rewriter):
         """What a pattern captures goes into its boxes before the guard is asked."""
         taken: list[Any] = []
         for part in walk(node.pattern):
-            name = captured(part) if isinstance(part, CAPTURES) else None
-            box = self.box(name) if name is not None else None
-            if box is not None:
+            for name in captured(part) if isinstance(part, CAPTURES) else ():
+                box = self.box(name)
+                if box is None:
+                    continue
                 fresh = self.work.fresh(f"{name}_captured")
                 setattr(part, "rest" if isinstance(part, gast.MatchMapping) else "name", fresh)
                 taken.append(call(attribute(load(box), "set"), load(fresh)))

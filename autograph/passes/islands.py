@@ -165,7 +165,7 @@ class _Islands:
             elif isinstance(node, (*FUNCTIONS, gast.ClassDef)) and not isinstance(node, gast.Lambda):
                 found.add(node.name)
             elif isinstance(node, CAPTURES):
-                found.update({captured(node)} - {None})
+                found.update(captured(node))
             elif isinstance(node, (gast.Import, gast.ImportFrom)):
                 found.update(import_names(node))
         return found - self.of_handlers(stmts)
