@@ -22,7 +22,7 @@ from runtime.boxes import Cell
 from runtime.errors import Untraceable
 from runtime.ir.graph import Const
 from runtime.ops.draws import methods_of
-from runtime.trace import outside, variables
+from runtime.trace import flags, outside, variables
 from runtime.trace.carried import learn, origins, plain_lookup
 from runtime.trace.core import Trace, is_static
 from runtime.trace.doubts import benign_class, doubt
@@ -112,6 +112,8 @@ def get_attr(trace: Trace, x: Traced, name: str) -> Any:
         return _free_value(trace, x)
     guard_special(trace, cls, "__getattribute__", "__getattr__")
     entry = trace.heap.get(x._facts.identity, "attr", name)
+    if entry is not NOTHING and flags.anew(trace, x._facts.identity, "attr", name, entry):
+        return _load(trace, x, name, OBJECT)
     if entry is not NOTHING:
         return (
             entry
@@ -136,6 +138,8 @@ def get_attr(trace: Trace, x: Traced, name: str) -> Any:
 def _free_value(trace: Trace, x: Traced) -> Any:
     """The variable in a `Cell`, as an inner function reads it."""
     entry = trace.heap.get(x._facts.identity, "attr", "value")
+    if entry is not NOTHING and flags.anew(trace, x._facts.identity, "attr", "value", entry):
+        return _load(trace, x, "free", OBJECT)
     if entry is not NOTHING and not isinstance(entry, Loaded):
         return entry
     return _load(trace, x, "free", OBJECT if entry is NOTHING else entry.type)

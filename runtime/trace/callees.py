@@ -93,6 +93,8 @@ def asked(trace: Trace, f: Any, code: CodeType, args: tuple[Any, ...], kwargs: d
     """The call of a function that is about to be traced into; None where each call is one of its own.
 
     f: what makes another call one of the same function."""
+    if trace.asking is not None:
+        return None  # which flags are read there is said of one place
     leaves: list[Traced] = []
     names: list[str] = []
     parameters = (*code.co_varnames[: code.co_argcount], *[""] * len(args))

@@ -22,7 +22,7 @@ from runtime.gate import GATE
 from runtime.ir.builder import Builder, Mark
 from runtime.ir.graph import Const, Node, Operand, Value
 from runtime.ir.opdef import OpDef
-from runtime.trace.heap import Heap, Identity
+from runtime.trace.heap import Flags, Heap, Identity
 from runtime.trace.record import Guard, Note, Path
 from runtime.trace.trust import trusted
 from runtime.trace.values import Facts, Object, Tensor, Traced, describe
@@ -192,7 +192,7 @@ class Trace:
         self.wild: set[Identity] = set()  # iterators over which Python may run any code
         self.views: dict[Identity, tuple[Traced, str]] = {}  # what `d.items()` and the like look at
         self.pending: dict[Identity, Any] = {}  # iterators that were just made, see `pending`
-        self.asking = False  # whether the test of a `while` is being traced
+        self.asking: Flags | None = None  # of the `while` whose test is being traced
         self.marked = False  # whether something in it has a derivative of its own
         self.following = 0  # how many derivatives are taken of what is being traced
         self._tuples: dict[int, tuple[Any, Operand]] = {}
@@ -248,9 +248,9 @@ class Trace:
             self.builder = before
 
     @contextlib.contextmanager
-    def asked(self) -> Iterator[None]:
+    def asked(self, flags: Flags | None = None) -> Iterator[None]:
         """Trace the test of a `while`: what it finds outside may be what ends the loop."""
-        before, self.asking = self.asking, True
+        before, self.asking = self.asking, flags or Flags()
         try:
             yield
         finally:

@@ -11,6 +11,7 @@ Always holds: an entry is right at the current point of the trace.  Whatever cou
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import itertools
 import types
 from collections.abc import Callable, Iterable, Iterator
@@ -88,6 +89,14 @@ def may_be_text(t: Type) -> bool:
 def same_key(a: Any, b: Any) -> bool:
     """Whether two keys are one for a dict: NaN is itself, though it equals nothing."""
     return a is b or bool(a == b)
+
+
+@dataclass(eq=False)
+class Flags:
+    """Bools that the test of a `while` found where others may write.  anew: those that each trip reads."""
+
+    seen: dict[Place, None] = dataclasses.field(default_factory=dict)
+    anew: set[Place] = dataclasses.field(default_factory=set)
 
 
 class Log:
@@ -176,13 +185,17 @@ class Heap:
         for log in self.logs:
             log.escaped.add(who)
 
+    def private(self, who: Identity) -> bool:
+        """Whether nobody else can reach the object: it was made here, and was not handed on."""
+        return who.fresh and who not in self.escaped
+
     def _happened(self, what: str, how: Any = None) -> None:
         for log in self.logs:
             log.events.append((what, how))
 
     def written(self, who: Identity, kind: str, key: Any) -> None:
         """A write at `key` (ANY, NO_NAME: some key): forget it in every object that may be the same one."""
-        if who.fresh and who not in self.escaped:  # the common case: no other handle stands for it
+        if self.private(who):  # the common case: no other handle stands for it
             for place in [p for p in self.entries if p[0] is who and p[1] == kind]:
                 if meets(key, place[2]):
                     del self.entries[place]
@@ -240,13 +253,13 @@ class Heap:
         """Code that isn't known has run: keep only what it can't have reached."""
         self.trust, self.epoch = UNKNOWN, next(_EPOCHS)
         self._happened("unknown")
-        self._keep(lambda who: who.fresh and who not in self.escaped)
+        self._keep(self.private)
 
     def doubtful(self) -> None:
         """An operator on a value of unknown class has run: most likely nothing changed outside, but check."""
         self.trust, self.epoch = max(self.trust, CHECK), next(_EPOCHS)
         self._happened("doubtful")
-        self._keep(lambda who: who.fresh and who not in self.escaped)
+        self._keep(self.private)
 
     def _keep(self, wanted: Callable[[Identity], bool]) -> None:
         self.entries = {p: e for p, e in self.entries.items() if wanted(p[0])}

@@ -15,7 +15,7 @@ import numpy as np
 
 from runtime import pyops
 from runtime.errors import ConcreteValueError
-from runtime.trace import growing, outside, variables
+from runtime.trace import flags, growing, outside, variables
 from runtime.trace.attributes import special_method
 from runtime.trace.core import Trace, is_static
 from runtime.trace.doubts import doubt, doubt_inside, is_callback
@@ -296,10 +296,12 @@ def _known_item(trace: Trace, x: Traced, key: Any) -> Any:
         trace.heap.put(who, "item", key, entry)
     if entry is NOTHING:
         return _ABSENT
+    if flags.anew(trace, who, "item", key, entry):
+        if who.cls is Namespace:
+            return global_at_run_time(trace, x, key)
+        entry = Loaded(OBJECT)
     if isinstance(entry, Loaded):
-        value = trace.emit("getitem", [trace.receiver(x), key], type=entry.type)
-        assert value is not None
-        return trace.wrap(value)
+        return trace.record("getitem", [trace.receiver(x), key], type=entry.type)
     return entry
 
 
@@ -371,12 +373,9 @@ def length(trace: Trace, x: Any) -> Any:
     elif isinstance(x, Object):
         if known_class(x) is list and (size := known_size(trace, x)) is not None:
             return size
-        if (
-            x._facts.identity in trace.heap.complete
-            and x._facts.identity in trace.heap.sizes
-            and known_class(x) is dict
-        ):
-            return len(trace.heap.sizes[x._facts.identity])
+        who = x._facts.identity
+        if who in trace.heap.complete and who in trace.heap.sizes and known_class(x) is dict:
+            return len(trace.heap.sizes[who])
     size = trace.record("py.call", [len, growing.looked_into(trace, x)], type=WEAK_INT)
     doubt(trace, x)
     return size

@@ -24,7 +24,8 @@ from runtime.trace import growing
 from runtime.trace.carried import both, either, held, loaded, one_class
 from runtime.trace.core import Diverged, Trace, is_static
 from runtime.trace.doubts import doubt
-from runtime.trace.heap import CLEAN, NOTHING, Heap, Loaded, Log
+from runtime.trace.flags import others_write
+from runtime.trace.heap import CLEAN, NOTHING, Flags, Heap, Loaded, Log
 from runtime.trace.joins import note_join
 from runtime.trace.structures import as_carry
 from runtime.trace.templates import (
@@ -271,9 +272,10 @@ def staged_while(
     shapes = [template(trace, c) for c in carry]
     head = trace.heap.copy()
     ways: list[tuple[Any, ...]] = [carry]
+    flags = Flags()
     for _ in range(MAX_ROUNDS):
         trace.heap.restore(head)
-        with trace.region("test") as test_builder, trace.asked(), trace.heap.watched() as asking:
+        with trace.region("test") as test_builder, trace.asked(flags), trace.heap.watched() as asking:
             values = _parameters(trace, shapes, names, test_builder)
             asked: list[Operand] = [_ask(trace, test, values)]
         drop_invisible(trace)
@@ -286,7 +288,7 @@ def staged_while(
             _found_before(trace, head, log)
         ways.append(after)
         stable, shapes = _settle(trace, shapes, after, head, ended)
-        if stable:
+        if not others_write(trace, flags, log) and stable:
             break
     else:
         raise Untraceable("the loop's carried values did not settle", span=trace.span())

@@ -104,7 +104,7 @@ def opened(graph: Graph, holders: Mapping[int, Holder]) -> Opened | None:
             before[k] = graph, known, values
             if kind.cls not in (dict, list) and not all(is_name(str(name)) for name in names):
                 return None
-            if _flags(graph, known, values) - {*changed}:
+            if _flags(graph, known, values):
                 return None
             held = {name: Value(values.shown(name, [(graph, known)]), str(name)) for name in names}
             nodes, results, after = values.body(graph, known, dict(held))
@@ -167,14 +167,26 @@ def _trusting(graph: Graph, x: Value, cls: type) -> Graph:
     return with_nodes(graph, nodes, swap)
 
 
-def _flags(graph: Graph, x: Value, values: Values, testing: bool = False) -> set[Key]:
-    """The fields that tests of `while` loops ask for their truth: others may write them, to end the loop."""
+def _flags(graph: Graph, x: Value, values: Values) -> set[Key]:
+    """The fields that tests of `while` loops ask for their truth, and their bodies don't write: others may
+    write them, to end the loop."""
     found = set[Key]()
-    flags = asked(graph) if testing else frozenset[Operand]()
     for node, k in users(graph, x):
-        for region, inner in inner_names(node, k):
-            first = node.op == "while" and region is node.regions[0]
-            found |= _flags(region, inner, values, testing or first)
+        inside = inner_names(node, k)
+        found = found.union(*(_flags(region, inner, values) for region, inner in inside))
+        tests = [
+            (region, inner) for region, inner in inside if node.op == "while" and region is node.regions[0]
+        ]
+        if tests:
+            found |= _asked_for(*tests[0], values) - {*values.touched(inside)[1]}
+    return found
+
+
+def _asked_for(graph: Graph, x: Value, values: Values) -> set[Key]:
+    """The fields that the test of a loop asks for their truth."""
+    found, flags = set[Key](), asked(graph)
+    for node, k in users(graph, x):
+        found = found.union(*(_asked_for(region, inner, values) for region, inner in inner_names(node, k)))
         if flags.intersection(node.outputs) and not node.regions:
             found.add(values.key(node))
     return found
