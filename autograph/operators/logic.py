@@ -10,10 +10,8 @@ import numpy as np
 
 from runtime.functional import cond
 from runtime.trace.core import active
-from runtime.trace.values import Tensor, Traced, known_class
+from runtime.trace.values import Tensor, Traced
 from runtime.types import ArrayType, Type
-
-_HEAP_TYPE = 1 << 9  # the flag of classes that a program makes
 
 
 def and_(first: Any, *thunks: Callable[[], Any]) -> Any:
@@ -45,13 +43,11 @@ def any_true(first: Any, *thunks: Callable[[], Any]) -> Any:
 
 
 def _asked(x: Any, truth: bool) -> Any:
-    """What stands for a value whose truth is known; the value itself where nobody sees it asked again."""
+    """What stands for a value whose truth is known: a number itself, which nobody sees asked again; of an
+    object a second name would be all that the trace knows of it afterwards."""
     if active() is None:
         return truth
-    quiet = isinstance(x, Tensor) or not isinstance(x, Traced)
-    cls = known_class(x)
-    builtin = cls is not None and not cls.__flags__ & _HEAP_TYPE and not issubclass(cls, np.ndarray)
-    return x if quiet or builtin else truth
+    return x if isinstance(x, Tensor) or not isinstance(x, Traced) else truth
 
 
 def not_(x: Any) -> Any:

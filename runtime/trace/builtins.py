@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from runtime.errors import Untraceable
-from runtime.trace import dicts, growing, items, regions, variables
+from runtime.trace import dicts, growing, heaps, items, regions, variables
 from runtime.trace.attributes import get_attr, set_attr
 from runtime.trace.core import Trace, is_static
 from runtime.trace.doubts import called, doubt, doubt_inside
@@ -525,6 +525,7 @@ def _super(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 BUILTINS: dict[Any, Rule] = {
+    **heaps.RULES,
     Variable: variables.create,
     super: _super,
     print: _print,

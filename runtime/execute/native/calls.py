@@ -17,7 +17,7 @@ import numpy as np
 from runtime import elements
 from runtime.boxes import Cell
 from runtime.elements import as_python
-from runtime.execute.native import complexes, dicts, vector_math
+from runtime.execute.native import complexes, containers, vector_math
 from runtime.execute.native.arrays import (
     address,
     copied,
@@ -28,6 +28,7 @@ from runtime.execute.native.arrays import (
     sizes,
     turned,
 )
+from runtime.execute.native.containers import CONTAINERS
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.floats import cast, finite, float_power, to_float
 from runtime.execute.native.host import vector_bytes
@@ -58,11 +59,9 @@ from runtime.execute.native.scalars import (
 from runtime.execute.native.state import State
 from runtime.execute.native.ufunc_loops import call_on_gang, inner_loop
 from runtime.execute.native.values import (
-    LISTS,
     Arr,
     Count,
     Elements,
-    Keyed,
     Lazy,
     Listed,
     Num,
@@ -169,8 +168,8 @@ def _len(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     x = args[0] if len(args) == 1 and not keywords else None
     if isinstance(x, Arr) and x.dims:
         return dimension(x.dims[0])
-    if isinstance(x, (Keyed, *LISTS)):
-        return dicts.length(state.e, x)
+    if isinstance(x, CONTAINERS):
+        return containers.length(state.e, x)
     if isinstance(x, Tup):
         return lift(len(x.items))
     raise Unlowered("len of this")

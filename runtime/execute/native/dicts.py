@@ -412,13 +412,6 @@ def steps(state: State, x: Keyed) -> Callable[[], str]:
     return stop
 
 
-def entry(state: State, x: Val, k: Num) -> Val:
-    """What a loop over a dict gives in trip number `k`."""
-    items = as_list(x)
-    assert items is not None
-    return lists.item(state, items, k.text)
-
-
 def as_list(x: Val) -> Lists | None:
     """The list that has the items of a dict, or of what its methods give, in it; None where there is none."""
     found = x.of if isinstance(x, Entries) else x

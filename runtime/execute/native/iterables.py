@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Callable
 
 from runtime.dataclass import dataclass
-from runtime.execute.native import dicts, lists
+from runtime.execute.native import containers, lists
 from runtime.execute.native.arrays import item_at
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.kinds import PYTHON_COMPLEX, PYTHON_INT, Unlowered
@@ -59,9 +59,9 @@ def length(state: State, source: Val) -> Trips:
 
         return Trips(source.start, lambda: stop, True, next_one)
 
-    if (entries := dicts.gone_over(source)) is not None:
-        stop_at = dicts.steps(state, entries)
-        return Trips("0", stop_at, False, lambda state, k: dicts.entry(state, source, k), True)
+    if (found := containers.gone_over(state, source)) is not None:
+        stop_at, items = found
+        return Trips("0", stop_at, False, lambda state, k: lists.item(state, items, k.text), True)
 
     def asked() -> str:
         return count(e, source)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from runtime.execute.native import lists
+from runtime.execute.native import lists, queues
 from runtime.execute.native.array_lists import as_array, form_of, joined_rows, trips
 from runtime.execute.native.arrays import copied, create, item_at, store, turned
 from runtime.execute.native.elementwise import assigned, is_array, operator
@@ -18,13 +18,14 @@ from runtime.execute.native.floats import cast
 from runtime.execute.native.kinds import PYTHON_FLOAT, PYTHON_INT, Unlowered
 from runtime.execute.native.scalars import binary
 from runtime.execute.native.state import State
-from runtime.execute.native.values import LISTS, Arr, ArrayList, Lazy, Num, Val, lift, one
+from runtime.execute.native.values import LISTS, Arr, ArrayList, Lazy, Num, Queue, Val, lift, one
 
 COMPENSATED = sys.version_info >= (3, 12)  # how `sum` adds floats
 
 
 def with_arrays(state: State, op: str, args: list[Val], keywords: dict[str, Val]) -> Val | list[Val]:
     """The result of one of NumPy's functions on lists, or its arguments with arrays in place of lists."""
+    args = [queues.settled(state, x) if isinstance(x, Queue) else x for x in args]
     if op in _JOINING and isinstance(args[0], ArrayList) and len(args) == 1 and not keywords:
         return _JOINING[op](state, args[0])
     if op in _JOINING or any(isinstance(x, LISTS) for x in keywords.values()):

@@ -15,9 +15,9 @@ from runtime.execute.native import (
     branches,
     callbacks,
     chains,
+    containers,
     contents,
     counters,
-    dicts,
     elementwise,
     list_forms,
     merge,
@@ -32,6 +32,7 @@ from runtime.execute.native import (
     telling,
 )
 from runtime.execute.native.caught import without_tries
+from runtime.execute.native.containers import CONTAINERS
 from runtime.execute.native.emit import FALSE, OVERFLOWS, TRUE, Block, Emitter, Phi
 from runtime.execute.native.facts import (
     gain,
@@ -57,9 +58,7 @@ from runtime.execute.native.signature import parameters
 from runtime.execute.native.state import Form, State, WrongGuess
 from runtime.execute.native.tested import truths
 from runtime.execute.native.values import (
-    LISTS,
     Arr,
-    Keyed,
     Lazy,
     Num,
     Static,
@@ -364,8 +363,8 @@ class _Lowering:
 
     def holds(self, x: Val | None) -> str:
         """Whether a condition, or the test of a loop, is true."""
-        if isinstance(x, (Keyed, *LISTS)):
-            x = dicts.length(self.e, x)
+        if isinstance(x, CONTAINERS):
+            x = containers.length(self.e, x)
         if not isinstance(x, Num):
             raise Unlowered("a condition that is no number")
         return truth(self.e, x)

@@ -18,6 +18,7 @@ import numpy as np
 from runtime.execute.native import iterables, merge, narrowing, plain_nodes, shares, tallies
 from runtime.execute.native.accesses import Scattered, element_at, put_at
 from runtime.execute.native.calls import LIBM
+from runtime.execute.native.containers import CONTAINERS
 from runtime.execute.native.emit import FALSE, TRUE, Block, Emitter
 from runtime.execute.native.facts import flags
 from runtime.execute.native.gang import Gang
@@ -28,10 +29,8 @@ from runtime.execute.native.scalars import stored, truth
 from runtime.execute.native.state import State
 from runtime.execute.native.two_kinds import choose
 from runtime.execute.native.values import (
-    LISTS,
     Arr,
     Elements,
-    Keyed,
     Lazy,
     Listed,
     Method,
@@ -332,10 +331,10 @@ def node(low: Lowering, given: Node, args: list[Val]) -> list[Val] | None:
     if given.regions:
         raise Unlowered(f"{said(given.op)} for many elements at once")
     reads = given.op == "getitem"
-    if any(isinstance(x, (Arr, Lazy, Keyed, *LISTS, Method)) for x in args[1 if reads else 0 :]):
+    if any(isinstance(x, (Arr, Lazy, *CONTAINERS, Method)) for x in args[1 if reads else 0 :]):
         raise Unlowered("an array in a function of elements")
     made = plain_nodes.value(low.state, given, args)
-    if isinstance(made, (Lazy, Keyed, *LISTS, Method)) or (isinstance(made, Arr) and not reads):
+    if isinstance(made, (Lazy, *CONTAINERS, Method)) or (isinstance(made, Arr) and not reads):
         raise Unlowered("an array made in a function of elements")
     return [made] if given.outputs else []
 

@@ -19,9 +19,10 @@ from runtime.boxes import UnboundMarker
 from runtime.dataclass import dataclass
 from runtime.execute.native import (
     complexes,
-    dicts,
+    containers,
     elementwise,
     gathers,
+    heaps,
     iterables,
     list_calls,
     list_methods,
@@ -32,6 +33,7 @@ from runtime.execute.native.arrays import get_item as item_of
 from runtime.execute.native.arrays import located
 from runtime.execute.native.arrays import set_item as put_item
 from runtime.execute.native.calls import Handler, attribute, call, numpy_call
+from runtime.execute.native.containers import CONTAINERS
 from runtime.execute.native.emit import FALSE, FLAGS, TRUE
 from runtime.execute.native.handlers import display, handler, in_order, taken
 from runtime.execute.native.kinds import FLOAT64, PYTHON_BOOL, PYTHON_INT, Unlowered, numpy_scalar
@@ -43,13 +45,13 @@ from runtime.execute.native.values import (
     Backwards,
     Cut,
     Drawing,
-    Keyed,
     Lazy,
     Listing,
     Lists,
     Maybe,
     Method,
     Num,
+    Queue,
     Rng,
     Shared,
     Shown,
@@ -103,7 +105,7 @@ def value(state: State, node: Node, args: list[Val]) -> Val:
     if op in IN_PLACE and isinstance(args[0], LISTS):
         return list_methods.in_place(state, op, args[0], args[1])
     op = IN_PLACE.get(op, op)
-    if op.startswith("np.") and op != "np.array" and any(isinstance(x, LISTS) for x in args):
+    if op.startswith("np.") and op != "np.array" and any(isinstance(x, (Queue, *LISTS)) for x in args):
         found = list_calls.with_arrays(state, op, args[:count], keywords)
         if not isinstance(found, list):
             return found
@@ -127,8 +129,8 @@ def value(state: State, node: Node, args: list[Val]) -> Val:
     if op in ("py.not", "py.truth", "py.is"):
         return is_none(state, *args) if op == "py.is" else truth_value(state, op, args[0])
     if op == "getitem":
-        if isinstance(args[0], LISTS) and isinstance(args[1], Cut):
-            return list_methods.sliced(state, node.outputs[0], args[0], args[1])
+        if isinstance(args[0], CONTAINERS):
+            return containers.get_item(state, args[0], args[1], node.outputs[0])
         return get_item(state, args[0], args[1])
     return function(state, node, op, args[:count], keywords)
 
@@ -161,8 +163,8 @@ def repeated(state: State, node: Node, args: list[Val]) -> Val:
 
 def truth_value(state: State, op: str, x: Val) -> Num:
     """`not x`, or the truth of x."""
-    if isinstance(x, (Keyed, *LISTS)):
-        x = dicts.length(state.e, x)
+    if isinstance(x, CONTAINERS):
+        x = containers.length(state.e, x)
     if not isinstance(x, Num):
         raise Unlowered(f"{said(op)} of an array")
     known = truth(state.e, x)
@@ -197,17 +199,17 @@ def backwards(state: State, x: Rng) -> Rng:
 def of_items(state: State, node: Node, target: object, x: Val) -> Val | None:
     """What Python's `sum`, `reversed` or `list` gives for what has items; None for what is not known."""
     e = state.e
-    if target is bool and isinstance(x, (Keyed, *LISTS)):
+    if target is bool and isinstance(x, CONTAINERS):
         return truth_value(state, "py.truth", x)
     if target is set:
         if isinstance(x, Rng):
             x = list_methods.of_range(state, (node.outputs[0], "items"), x, iterables.count(e, x))
         elif isinstance(x, Arr) and len(x.dims) == 1:
             x = list_methods.joined(state, (node.outputs[0], "items"), [x])
-    if dicts.is_class(target):
-        return dicts.made_by(state, node.outputs[0], target, [x])
+    if containers.is_class(target):
+        return containers.made_by(state, node.outputs[0], target, [x], {})
     if target in (sum, sorted, list, set):
-        x = dicts.listed(state, x, target) or x
+        x = containers.listed(state, x, target) or x
     if target is sum:
         return list_calls.total(state, x)
     if target is reversed and isinstance(x, Rng) and x.step_const is not None:
@@ -252,9 +254,7 @@ def function(state: State, node: Node, op: str, args: list[Val], keywords: dict[
     if op == "py.call" and isinstance(args[0], Method) and not keywords and not node.attr("starred"):
         if isinstance(args[0].of, Num) and len(args) == 1:
             return complexes.conjugate(state.e, args[0].of)
-        methods = dicts if isinstance(args[0].of, Keyed) else list_methods
-        made = methods.called(state, node.outputs[0], args[0], args[1:])
-        return Static(None) if made is None else made
+        return containers.called(state, node.outputs[0], args[0], args[1:])
     if op == "py.call" and isinstance(args[0], Static) and not node.attr("starred"):
         return called(state, node, args[0].value, args[1:], keywords)
     return python_value(state, node, args)
@@ -266,8 +266,10 @@ def called(state: State, node: Node, target: object, args: list[Val], keywords: 
         made_of = of_items(state, node, target, args[0])
         if made_of is not None:
             return made_of
-    if dicts.is_class(target) and not args and not keywords:
-        return dicts.made_by(state, node.outputs[0], target, ())
+    if containers.is_class(target):
+        return containers.made_by(state, node.outputs[0], target, args, keywords)
+    if not keywords and (heap := heaps.function(target, args)) is not None:
+        return heap(state)
     ufunc = getattr(target, "__self__", None)
     if isinstance(ufunc, np.ufunc) and target == ufunc.at and not keywords:
         return gathers.at(state, ufunc, args)
@@ -288,7 +290,7 @@ def python_value(state: State, node: Node, args: list[Val]) -> Val:
     if op == "py.list" and not node.attr("starred"):
         return lists.shown(state, node.outputs[0], args)
     if op == "py.dict":
-        return dicts.made(state, node.outputs[0], args)
+        return containers.dict_of(state, node.outputs[0], args)
     if op == "py.tuple" and not node.attr("starred"):
         return Tup(tuple(args))
     if op == "py.slice":
@@ -297,10 +299,10 @@ def python_value(state: State, node: Node, args: list[Val]) -> Val:
             return Cut(*parts)  # type: ignore[arg-type]
     if op == "py.bound":
         return bound(state, args[0])
-    if op == "py.contains" and isinstance(args[1], Keyed):
-        return dicts.contains(state, args[1], args[0])
-    if op == "py.delitem" and isinstance(args[0], (Keyed, *LISTS)):
-        return take_away(state, args[0], args[1])
+    if op == "py.contains" and isinstance(args[1], CONTAINERS):
+        return containers.contains(state, args[1], args[0])
+    if op == "py.delitem" and isinstance(args[0], CONTAINERS):
+        return containers.take_away(state, args[0], args[1])
     if op == "py.unpack" and len(args) == 2 and isinstance(args[0], (Tup, *LISTS)):
         return unpacked(state, args[0], args[1])
     if op == "py.getattr" and isinstance(args[1], Static):
@@ -319,8 +321,8 @@ def unpacked(state: State, x: Tup | Lists, count: Val) -> Tup:
 
 def attribute_of(state: State, x: Val, name: str) -> Val:
     """`x.name`."""
-    if isinstance(x, (Keyed, *LISTS)):
-        return dicts.method(x, name) if isinstance(x, Keyed) else list_methods.method(x, name)
+    if isinstance(x, CONTAINERS):
+        return containers.method(x, name)
     if isinstance(x, Stream):
         return Drawing(x, name)
     if isinstance(x, Arr) and name in BY_METHOD:
@@ -328,15 +330,6 @@ def attribute_of(state: State, x: Val, name: str) -> Val:
     if is_complex(x) and name == "conjugate":
         return Method(x, name)
     return attribute(state, x, name)
-
-
-def take_away(state: State, x: Lists | Keyed, key: Val) -> Val:
-    """`del x[key]`."""
-    if isinstance(x, Keyed):
-        dicts.remove(state, x, key)
-    else:
-        lists.pop(state, x, key)
-    return Static(None)
 
 
 def bound(state: State, x: Val) -> Val:
@@ -368,12 +361,10 @@ def read_again(state: State, args: Sequence[Val]) -> list[Val]:
 def set_item(state: State, array: Val, key: Val, value: Val) -> None:
     """`array[key] = value`."""
     array, key, value = read_again(state, (array, key, value))
-    if isinstance(array, (Keyed, *LISTS)):
+    if isinstance(array, CONTAINERS):
         if isinstance(value, Lazy):
             value = elementwise.materialized(state, value)
-        if isinstance(array, Keyed):
-            return dicts.set_item(state, array, key, value)
-        return lists.set_item(state, array, key, value)
+        return containers.set_item(state, array, key, value)
     if not isinstance(array, Arr):
         raise Unlowered("an assignment to an item of something else than an array or a list")
     key = as_key(state, key)
@@ -403,10 +394,8 @@ def get_item(state: State, container: Val, key: Val) -> Val:
     if isinstance(container, Arr):
         key = as_key(state, key)
         return (gathers.get if gathers.by_arrays(key) else item_of)(state, container, key)
-    if isinstance(container, Keyed):
-        return dicts.get_item(state, container, key)
-    if isinstance(container, LISTS):
-        return lists.get_item(state, container, key)
+    if isinstance(container, CONTAINERS):
+        return containers.get_item(state, container, key)
     if isinstance(container, Tup) and isinstance(key, Num) and type(key.const) is int:
         if -len(container.items) <= key.const < len(container.items):
             return container.items[key.const]

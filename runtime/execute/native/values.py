@@ -298,6 +298,21 @@ class Entries:
 
 
 @dataclass(frozen=True)
+class Queue:
+    """A deque.
+
+    head, changes: cells: how many of the items were taken away, and how often it was changed.  most: how long
+    it may be.
+    """
+
+    maker: Hashable
+    items: Lists
+    head: str
+    changes: str
+    most: int | None = None
+
+
+@dataclass(frozen=True)
 class Shown:
     """A list display of integers of several kinds, which can only be a key."""
 
@@ -308,7 +323,7 @@ class Shown:
 class Method:
     """A bound method of a list, dict, set or complex number, or of an array of a type not known before."""
 
-    of: Lists | Keyed | Arr | Num
+    of: Lists | Keyed | Queue | Arr | Num
     name: str
 
 
@@ -362,8 +377,8 @@ class Cut:
 
 
 Val = Union[
-    Num, Arr, Tup, Rng, Zip, Listed, Listing, Shared, ArrayList, Nested, Table, Mixed, Keyed, Entries, Shown,
-    Method, Stream, Drawing, Count, Static, Cut, Maybe, Lazy, Backwards
+    Num, Arr, Tup, Rng, Zip, Listed, Listing, Shared, ArrayList, Nested, Table, Mixed, Keyed, Entries, Queue,
+    Shown, Method, Stream, Drawing, Count, Static, Cut, Maybe, Lazy, Backwards
 ]  # fmt: skip
 
 
