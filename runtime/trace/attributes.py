@@ -424,7 +424,7 @@ def del_attr(trace: Trace, x: Traced, name: str) -> None:
     _untraceable_part(trace, x, name)
     trace.emit("py.delattr", [trace.receiver(x), name])
     cls = known_class(x)
-    trace.heap.written(x._facts.identity, "attr", "value" if cls is Cell else name)
+    trace.heap.gone(x._facts.identity, "attr", "value" if cls is Cell else name)
     trace.heap.complete.discard(x._facts.identity)
     found = inspect.getattr_static(cls, name, _MISSING) if cls is not None else _MISSING
     deleter = getattr(cls, "__delattr__", None) is not getattr(object, "__delattr__", None)

@@ -56,7 +56,7 @@ def delete(trace: Trace, x: Traced, key: Any) -> bool:
     if key not in names:
         return False
     trace.emit("py.delitem", [trace.receiver(x), key], attrs={"held": True})
-    trace.heap.written(x._facts.identity, "item", key)
+    trace.heap.gone(x._facts.identity, "item", key)
     trace.heap.sizes[x._facts.identity] = tuple(name for name in names if not same_key(name, key))
     return True
 

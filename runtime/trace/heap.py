@@ -218,6 +218,11 @@ class Heap:
             elif kind == "item" and who.cls in (dict, None):
                 self._other_name(Identity(), "attr", key)
 
+    def gone(self, who: Identity, kind: str, key: Any) -> None:
+        """A deletion at `key`: for a while, nothing is there, whatever is written there later."""
+        self.written(who, kind, key)
+        self._happened("gone", (who, kind, key))
+
     def _written_anywhere(self, who: Identity, kind: str, key: Any) -> None:
         """Forget the place in all objects that may be this one."""
         for place in [p for p in self.entries if p[1] == kind and meets(key, p[2])]:
@@ -328,19 +333,25 @@ class Heap:
                     new.entries[place] = merge(new.entries[place], entry, None, None)
             elif what == "written":
                 known = new.entries.get(how, NOTHING)
-                new.complete = {o for o in new.complete if not new.may_alias(o, how[0])}
+                same = how[0] if known is not NOTHING else None  # it has this place all the time
+                new.complete = {o for o in new.complete if o is same or not new.may_alias(o, how[0])}
                 new.sizes = {o: n for o, n in new.sizes.items() if not new.may_alias(o, how[0])}
                 new.kinds = {o: k for o, k in new.kinds.items() if not new.may_alias(o, how[0])}
                 new.written(*how)
                 if known is not NOTHING:
                     new.entries[how] = known
                     unknown.add(how)
+            elif what == "gone":
+                new.entries.pop(how, None)
+                new.complete.discard(how[0])
+                unknown.discard(how)
             elif what == "unknown":
                 new.unknown_call()
             else:
                 new.doubtful()
         for place in unknown:
             new.entries.pop(place, None)
+            new.complete.discard(place[0])
         new.logs = self.logs
         return new
 

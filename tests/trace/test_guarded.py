@@ -7,10 +7,13 @@ import types
 from typing import Any
 
 import numpy as np
+import pytest
 
+import autograph as ag
 from autograph.operators.calls import call
 from autograph.operators.variables import Cell, raise_
 from runtime.boxes import Cell as PlainCell
+from runtime.config import settings
 from runtime.functional import cond, try_, with_
 from runtime.trace.heap import NOTHING, Heap, Identity, Loaded
 from runtime.types import WEAK_FLOAT, WEAK_INT, join
@@ -239,3 +242,29 @@ def test_what_holds_at_every_moment_of_a_stretch() -> None:
         heap.escape(one)
         heap.unknown_call()
     assert not heap.throughout(log, merge).entries and not heap.logs
+
+
+class Plain:
+    x = 7
+
+
+def no_longer_there(n: Any) -> Any:
+    thing, data = Plain(), {"x": 1, "y": 2}
+    thing.x = thing.z = 1  # type: ignore[attr-defined]
+    for i in range(n):
+        try:
+            del thing.x, thing.z, data["x"]  # type: ignore[attr-defined]
+            if i == 3:
+                raise ValueError
+            thing.x = thing.z = data["x"] = 1  # type: ignore[attr-defined]
+        except ValueError:
+            return thing.x, getattr(thing, "z", -1), data.get("x", -1), len(data), sorted(vars(thing))
+    return thing.x, 0, 0, 0, []
+
+
+@pytest.mark.parametrize("executor", ["auto", "numpy", "native"])
+def test_a_handler_does_not_find_what_was_deleted_for_a_while(executor: str) -> None:
+    """What was written anew later in the body was taken to be there all the time."""
+    with settings.override(executor=executor, compile="now"):
+        f = ag.function(no_longer_there)
+        assert [f(10) for _ in range(4)] == [no_longer_there(10)] * 4 == [(7, -1, -1, 1, [])] * 4

@@ -26,6 +26,7 @@ Env = dict[Value, Operand]
 Results = list[Operand] | None  # None: the end is not reached
 Finish = Callable[[Builder, Env], Results]
 _HEAP_TYPE = 1 << 9
+COPIES = 100  # nodes that are there twice at most, where both arms of a branch may raise and go on
 # Exceptions that are made of any operands, though they are larger than others: the rest look at theirs, raise
 # another error, or make an exception of another class.
 _CARELESS = frozenset({StopIteration, AttributeError, NameError})
@@ -93,7 +94,7 @@ class _Caught:
         classes = [x.value if isinstance(x, Const) else _Other for x in self.parts.classes]
         if self.parts.final is not None or _Other in classes or _may_wait(self.parts.body):
             raise _Other
-        self.classes = classes
+        self.classes, self.room = classes, COPIES
 
     def way(self, builder: Builder, env: Env, node: Node) -> Results:
         """The nodes of the body, and of the handlers where something is raised."""
@@ -145,10 +146,12 @@ class _Caught:
         )
 
     def branch(self, builder: Builder, env: Env, node: Node, rest: Sequence[Node], finish: Finish) -> Results:
-        """A branch, with what comes after it in the arm that has an end."""
+        """A branch, with what comes after it in each arm that has an end."""
         going = [region for region in node.regions if not region.diverges]
         if len(going) > 1:
-            raise _Other
+            self.room -= sum(1 + sum(1 for r in one.regions for _ in walk_nodes(r)) for one in rest)
+            if self.room < 0:
+                raise _Other
         builders, found = [], list[Results]()
         for region in node.regions:
             inner = Builder(region.name, builder)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from runtime.boxes import Cell
 from runtime.errors import Span
 from runtime.execute.native.arrays import dense
 from runtime.execute.native.kinds import Unlowered, numpy_scalar, payload, scalar_of_type
@@ -83,5 +84,7 @@ def parameter(state: State, k: int, x: Value, in_order: bool) -> Val:
 
 
 def _in_words(t: Type) -> str:
-    of_objects = isinstance(t, ObjectType) and t.cls is np.ndarray
-    return "an array of objects" if of_objects else in_words(t)
+    cls = t.cls if isinstance(t, ObjectType) else None
+    if cls is Cell:
+        return "a name that a handler reads or an inner function binds"
+    return "an array of objects" if cls is np.ndarray else in_words(t)

@@ -223,7 +223,52 @@ def classes_of_classes(xs: Any) -> Any:
     return found
 
 
-PROGRAMS = [queue, the_first_that_fits, with_else, one_in_another, raised_in_a_handler, in_a_loop, looked_at]
+class Account:
+    def __init__(self, balance: float) -> None:
+        self.balance, self.moves = balance, 0
+
+    def deposit(self, amount: float) -> None:
+        if amount <= 0.1:
+            raise ValueError("an amount must be positive")
+        self.balance += amount
+        self.moves += 1
+
+    def withdraw(self, amount: float) -> None:
+        if amount > self.balance:
+            raise LookupError("there is not so much")
+        self.balance -= amount
+        self.moves += 1
+
+
+def bank(xs: Any) -> Any:
+    """Methods of an object in both arms, each of which may raise."""
+    account, failed, done = Account(0.5), 0, 0
+    for i, x in enumerate(xs):
+        try:
+            if i % 3:
+                account.withdraw(x)
+            else:
+                account.deposit(x)
+            done += 1
+            if x > 0.5:
+                account.deposit(x - 0.45)
+            else:
+                account.withdraw(0.05)
+        except (ValueError, LookupError):
+            failed += 1
+    return account.balance, account.moves, failed, done
+
+
+PROGRAMS = [
+    bank,
+    queue,
+    the_first_that_fits,
+    with_else,
+    one_in_another,
+    raised_in_a_handler,
+    in_a_loop,
+    looked_at,
+]
 PROGRAMS += [with_final, not_caught, raised_by_python, others_are_raised, classes_of_classes]
 
 
@@ -241,7 +286,7 @@ def test_as_python_has_it(f: Callable[..., Any]) -> None:
         assert seen(converted, xs) == seen(f, xs)
 
 
-@pytest.mark.parametrize("f", [queue, the_first_that_fits, with_else], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", [bank, queue, the_first_that_fits, with_else], ids=lambda f: f.__name__)
 def test_they_are_native(f: Callable[..., Any]) -> None:
     with settings.override(executor="native"):
         converted = ag.function(f)
