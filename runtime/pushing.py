@@ -24,7 +24,7 @@ from runtime.ir.effects import effect_of
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.opdef import PURE, OpDef
 from runtime.ir.walk import walk_nodes
-from runtime.ops.batch import LOOKS, STRAIGHT, TURNING, VIEWS, Item, rule_of
+from runtime.ops.batch import LOOKS, STRAIGHT, TURNING, VIEWS, Item, in_order, rule_of
 from runtime.passes.aliases import OUTSIDE, Aliases
 from runtime.passes.facts import SMALL_FLOATS, makes_new, mutable
 from runtime.trace.byhand import at_run_time
@@ -61,7 +61,7 @@ class Pusher:
             value = self.spread(x, True, t)
             if x.batched and (not x.own or id(value) in seen):
                 value = self.trace.record("nd.copy", [value], {})
-            elif x.batched and x.shape:
+            elif x.batched and not x.in_order:
                 record = self.copying if self.is_written(operand) else self.trace.record
                 value = record("np.ascontiguousarray", [value], {})
             seen.add(id(x.value))
@@ -237,12 +237,15 @@ class Pusher:
         if self.is_written(node.outputs[0]) and not makes_new(node, self.trace.table):
             if made is None or node.op not in VIEWS or any(map(batched, inputs[1:])):
                 raise NotPushed(f"{node.op} of memory that is written to")
-        own = made is None or node.op not in LOOKS
-        if made is None:
+        by_each = made is None
+        own = by_each or node.op not in LOOKS
+        if by_each:
             made = self.each(node, row, inputs, t)
-        elif not own and not t.shape and self.is_written(node.inputs[0]):  # a number stays what it was
+        elif not (own or t.shape) and self.is_written(node.inputs[0]):  # a number stays what it was
             made, own = self.trace.record("nd.copy", [made], {}), True
-        return Item(made, t.shape, True, _turned(node, t.shape, inputs), t.dtype.kind, own)
+        turned = _turned(node, t.shape, inputs)
+        straight = own and not turned and (not t.shape or by_each or in_order(row, inputs))
+        return Item(made, t.shape, True, turned, t.dtype.kind, own, straight)
 
     def by_rule(self, row: OpDef, items: list[Entry], keywords: dict[str, Any], written: bool) -> Any:
         """What the rule of the op gives; None where there is none, or it does not apply.

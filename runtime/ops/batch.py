@@ -28,6 +28,7 @@ class Item:
     turned: whether the elements of an item may lie in memory in another way than in C order.
     kind: the kind of its dtype, empty for what is no array.
     own: whether the memory of the value is nobody else's.
+    in_order: whether the elements of the value are known to lie in C order, items one after the other.
     """
 
     value: Any
@@ -36,6 +37,7 @@ class Item:
     turned: bool = False
     kind: str = ""
     own: bool = False
+    in_order: bool = False
 
     @property
     def rank(self) -> int:
@@ -101,7 +103,8 @@ def product(row: OpDef, emit: Emit, items: Items, keywords: dict[str, Any]) -> A
     a, b = items
     if keywords or not a.rank or not b.rank or max(a.rank, b.rank) > 2:
         return None
-    left, right = a.value, b.value
+    # an item that was computed lies in order, and how a product adds up depends on that
+    left, right = (ordered_value(emit, x) if x.own else x.value for x in items)
     if a.rank == 1:
         left = left[(slice(None), None) if a.batched else (None,)]
     if b.rank == 1:
@@ -121,7 +124,7 @@ def reduction(row: OpDef, emit: Emit, items: Items, keywords: dict[str, Any]) ->
     axis = more[0].value if more else named.pop("axis", None)
     if not set(named) <= {"keepdims", "ddof"} or named.get("keepdims", False) not in (False, True):
         return None
-    value = emit("np.ascontiguousarray", [x.value], {})
+    value = ordered_value(emit, x)
     if axis is None:
         if x.rank > 1 and (named.get("keepdims") or None in x.shape):
             return None
@@ -130,6 +133,11 @@ def reduction(row: OpDef, emit: Emit, items: Items, keywords: dict[str, Any]) ->
         return emit(row.name, [value], {"axis": 1, **named})
     moved = shifted(axis, x.rank)
     return None if moved is None else emit(row.name, [value], {"axis": moved, **named})
+
+
+def ordered_value(emit: Emit, x: Item) -> Any:
+    """The value, its elements in C order."""
+    return x.value if x.in_order else emit("np.ascontiguousarray", [x.value], {})
 
 
 def len_of(value: Any) -> Any:
@@ -305,6 +313,14 @@ def rule_of(row: OpDef) -> Rule | None:
     if found is None and any(_is_elementwise(f) for f in row.captures):
         return elementwise
     return found
+
+
+def in_order(row: OpDef, items: Items) -> bool:
+    """Whether what the rule of an op makes is new and in C order, if no operand is turned."""
+    rule = rule_of(row)
+    if rule in (elementwise, power, to_a_power):
+        return all(x.in_order for x in items if x.batched)
+    return rule is product
 
 
 def _is_elementwise(f: Any) -> bool:

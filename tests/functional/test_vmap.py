@@ -564,3 +564,12 @@ def test_gradients_through_writes():
     expected[0, 0] = (ROWS[:, 1] + 2 * W[0, 0] * ROWS[:, 1] ** 2).sum()
     for g in (ag.grad(total), ag.function(lambda w: ag.grad(total)(w))):
         assert np.allclose(g(W), expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("f", [lambda x, w: w @ (x**2.0), lambda x, w: (x * 2) @ w, lambda x, w: x @ w])
+@pytest.mark.parametrize("n", [1, 2, 9])
+def test_products_of_columns(f, n):
+    x, w = RNG.normal(size=(40, n)) * 3, RNG.normal(size=40)
+    v = ag.vmap(f, in_axes=(-1, None))
+    for _ in range(2):
+        assert same(v(x, w), stacked(one_by_one(f, (x, w), (-1, None)))) and not v.not_together
