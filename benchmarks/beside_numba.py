@@ -29,7 +29,7 @@ import autograph as ag
 from benchmarks.peers import flat
 from benchmarks.side import settled
 
-FAMILIES = ("numbers", "loops", "grids", "arrays", "elements", "states")
+FAMILIES = ("numbers", "loops", "grids", "arrays", "elements", "states", "tables")
 BUDGET, LEAST, ROUNDS, SEED = 0.15, 3, 400, 7
 Arguments = Callable[[], tuple[Any, ...]]
 

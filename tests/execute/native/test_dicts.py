@@ -429,7 +429,8 @@ CASES: list[Callable[..., Any]] = [
     counted, of_numpy_keys, remembered, of_floats, of_zeros, of_nan, of_pairs, of_pairs_in_pairs, of_bools,
     of_two_kinds_of_keys, two_kinds_of_values, of_lists, of_arrays, steep, missing, changed_while_read,
     exchanged_while_read, left_when_changed, values_changed_while_read, found_or_none, in_a_loop, shown,
-    never_filled, copied, copied_with_its_kind, truth, taken_out, popped, again_and_again, emptied, nothing_to_take_out, sifted,
+    never_filled, copied, copied_with_its_kind, truth, taken_out, popped, again_and_again, emptied,
+    nothing_to_take_out, sifted,
     items_of_a_list, members, of_places, toggled, made_of, not_in_the_set, grouped, counted_by_default,
     summed_by_default, by_counter,
 ]  # fmt: skip
