@@ -39,7 +39,8 @@ class Vmapped(Batched):
         self, f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, compiler: Compiler | None = None
     ) -> None:
         super().__init__(f, compiler)
-        self.in_axes, self.out_axes = in_axes, out_axes
+        # copies: a list that is changed later would be seen by some calls, and not by those that have a trace
+        self.in_axes, self.out_axes = (tree.map_leaves(lambda axis: axis, x) for x in (in_axes, out_axes))
         self.not_together = ""
 
     def here(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

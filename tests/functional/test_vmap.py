@@ -319,6 +319,16 @@ def test_nested():
     assert np.array_equal(deep(CUBES), np.where(CUBES > 0, CUBES * 2, CUBES))
 
 
+def test_axes_are_those_that_were_given():
+    axes, parts = [0, None], {"a": 0}
+    v, of_dict = ag.vmap(lambda x, w: x * w, axes), ag.vmap(lambda d: d["a"].sum(), (parts,))
+    axes[1] = parts["a"] = 1
+    square = np.arange(16.0).reshape(4, 4)
+    for x in (square, square.astype(np.float32)):
+        assert v(x, square).shape == (4, 4, 4)
+        assert np.array_equal(of_dict({"a": x}), square.sum(axis=1))
+
+
 def test_sizes_may_change():
     v = ag.vmap(lambda row: row / row.sum())
     for n in range(1, 6):
