@@ -297,9 +297,15 @@ class Boxer(Rewriter):
     def own_variables(self, scope: Scope) -> Scope:
         """The scope of the function of the user's in whose frame code of this scope runs."""
         made = (self.work.islands, self.work.makers)
-        while scope.parent is not None and (_inlined(scope) or any(scope.node in part for part in made)):
+        while scope.parent is not None and (
+            _inlined(scope) or self.is_made(scope.node) or any(scope.node in part for part in made)
+        ):
             scope = scope.parent
         return scope
+
+    def is_made(self, node: gast.AST) -> bool:
+        """Whether a function is made by an earlier pass, of a part of the user's function."""
+        return isinstance(node, FUNCTIONS) and node not in self.work.inner
 
     def inside(self, node: Any) -> None:
         """Rewrite the inner parts of a function-like node."""

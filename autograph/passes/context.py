@@ -18,7 +18,7 @@ import numpy as np
 
 from autograph.analysis.scopes import FUNCTIONS, PLAIN
 from autograph.names import Names, names_in
-from autograph.template import attribute, call, load
+from autograph.template import attribute, call, clone, load
 from autograph.trees import walk
 from runtime.dataclass import dataclass
 from runtime.errors import ConversionRefused, Span
@@ -112,6 +112,15 @@ class Work:
         inside = [part for part in walk(root) if part is not root]
         self.inner = {part for part in inside if isinstance(part, FUNCTIONS)}
         self.kinds = frozenset(kind.__name__ for kind in set(map(type, inside)))
+
+    def clone(self, node: gast.AST) -> gast.AST:
+        """A copy of a tree; functions in it are the user's where those copied are."""
+        made: gast.AST = clone(node)
+        if not self.inner.isdisjoint(walk(node)):
+            self.inner.update(
+                two for one, two in zip(walk(node), walk(made), strict=True) if one in self.inner
+            )
+        return made
 
     def ag(self, operator: str, *args: gast.AST, **keywords: gast.AST) -> gast.Call:
         """A call of an operator."""

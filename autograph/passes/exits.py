@@ -15,7 +15,7 @@ import gast
 
 from autograph.passes.context import Work
 from autograph.passes.walk import functions, statements, suites
-from autograph.template import Keeping, assign, branch, clone, constant, load, locate, negation
+from autograph.template import Keeping, assign, branch, constant, load, locate, negation
 
 LOOPS = (gast.While, gast.For)
 GUARDS = (gast.Try, gast.With)
@@ -174,7 +174,7 @@ class _Exits:
         whole.body = self.suite(whole.body, (*around, whole))
         self.left[whole] = done
         again = locate(gast.Raise(exc=None, cause=None), final[-1])
-        handler.body = self.suite([*map(clone, final), again], (*around, whole))
+        handler.body = self.suite([*map(self.work.clone, final), again], (*around, whole))
         del self.left[whole]
         rest = locate(branch(negation(load(done)), self.suite(final, around)), final[0])
         start = locate(assign(done, constant(False)), stmt)

@@ -26,7 +26,7 @@ from autograph.passes.context import Island, Work
 from autograph.passes.exits import JUMPS, LOOPS, leaves, leaving
 from autograph.passes.opaque import is_generator
 from autograph.passes.walk import functions, suites
-from autograph.template import Opaque, assign, branch, clone, constant, function, load, locate, tuple_of
+from autograph.template import Opaque, assign, branch, constant, function, load, locate, tuple_of
 from autograph.trees import children, walk
 from runtime.computed import computed
 
@@ -133,7 +133,8 @@ class _Islands:
         jumps = list(dict.fromkeys(type(jump) for jump in leaving(stmts)))
         bound = self.bound(stmts)
         ends = jumps == [gast.Return] and any(map(leaves, stmts))
-        body = [clone(stmt) for stmt in stmts] if ends or not jumps else _Jumps().suite(stmts, 0)
+        copied = ends or not jumps
+        body = list(map(self.work.clone, stmts)) if copied else _Jumps(self.work).suite(stmts, 0)
         start: list[gast.AST] = []
         for kind, names in ((gast.Global, bound & self.declared[gast.Global]),
                             (gast.Nonlocal, bound - self.declared[gast.Global])):  # fmt: skip
@@ -214,10 +215,13 @@ def _item(name: str, index: int) -> gast.Subscript:
 class _Jumps:
     """Copies statements with the jumps that leave them as returns of their kind."""
 
+    def __init__(self, work: Work) -> None:
+        self.work = work
+
     def suite(self, stmts: list[Any], loops: int) -> list[Any]:
         done = []
         for stmt in stmts:
-            made = clone(stmt) if not isinstance(stmt, JUMPS) else self.jump(stmt, loops)
+            made = self.work.clone(stmt) if not isinstance(stmt, JUMPS) else self.jump(stmt, loops)
             if not isinstance(stmt, (*FUNCTIONS, gast.ClassDef)):
                 for (node, field), (copy, _) in zip(suites(stmt), suites(made), strict=False):
                     deeper = loops + (isinstance(stmt, LOOPS) and field == "body")
@@ -227,6 +231,6 @@ class _Jumps:
 
     def jump(self, stmt: Any, loops: int) -> Any:
         if not isinstance(stmt, gast.Return) and loops:
-            return clone(stmt)
-        value = clone(stmt.value) if getattr(stmt, "value", None) is not None else constant(None)
+            return self.work.clone(stmt)
+        value = self.work.clone(stmt.value) if getattr(stmt, "value", None) is not None else constant(None)
         return locate(gast.Return(value=tuple_of([constant(KINDS[type(stmt)]), value])), stmt)

@@ -312,6 +312,29 @@ def names_bound_in_a_generator(a: Any) -> Any:
 
 
 @odd
+def who_finds_a_name_unbound(a: Any) -> Any:
+    """Since 3.12 a comprehension is a part of its function, and says so; a lambda never is."""
+    made = []
+    for k in range(4):
+        try:
+            if a > 100:
+                y = 1
+            if k == 0:
+                made.append([y for _ in range(2) if k == a - a])
+            elif k == 1:
+                made.append((lambda: y)())
+            elif k == 2:
+                made.append(sum(y for _ in range(2)))
+            else:
+                made.append(k and y)
+        except ValueError:
+            y = 3
+        except NameError as error:
+            made.append((type(error), str(error)))
+    return made
+
+
+@odd
 def names_of_methods(a: Any) -> Any:
     def m() -> Any:
         return 1
