@@ -126,6 +126,19 @@ def _nothing(x: Val) -> bool:
     return isinstance(x, Static) and _missing(x) is not None
 
 
+def _absent(t: Val) -> list[tuple[str, str]]:
+    """What stands in the holes of a value that isn't there.
+
+    It may be computed with before a check that waits is acted on, so that it lies where such numbers do: a
+    division by one that is known to be positive is not asked for zero."""
+    if isinstance(t, Tup):
+        return [leaf for part in t.items for leaf in _absent(part)]
+    zeros = [(llvm, "zeroinitializer") for llvm in types_of(t)]
+    if not zeros or not isinstance(t, Num) or t.span is None or t.span[0] <= 0 <= t.span[1]:
+        return zeros
+    return [(zeros[0][0], str(t.span[0] if t.span[0] > 0 else t.span[1])), *zeros[1:]]
+
+
 def _maybe(t: Val, x: Val) -> Val:
     """The template for a name that may be unbound, or a value that may be None."""
     reasons = {why for v in (t, x) if (why := _missing(v)) is not None}
@@ -250,7 +263,7 @@ def leaves(e: Emitter, t: Val, x: Val) -> list[tuple[str, str]]:
         return [(payload(t.members), wide.text), *tags]
     if isinstance(t, Maybe) and t.valid == HOLE:
         if _nothing(x):
-            return [*((llvm, "zeroinitializer") for llvm in types_of(t.number)), ("i1", FALSE)]
+            return [*_absent(t.number), ("i1", FALSE)]
         given, valid = (x.number, x.valid) if isinstance(x, Maybe) else (x, TRUE)
         return [*leaves(e, t.number, given), ("i1", valid)]
     if isinstance(t, Tup) and isinstance(x, Tup):

@@ -174,6 +174,24 @@ def unbound_texts(x, v):  # type: ignore[no-untyped-def]
     return how, n
 
 
+def divided_by(x, v):  # type: ignore[no-untyped-def]
+    r = None
+    for k in range(len(x)):
+        if x[k] > v:
+            r = k + 1
+    share, total = 100 // r, 0.0  # TypeError where it is None
+    for k in range(len(x)):
+        total += x[k] * share
+    return total
+
+
+def divided_by_unbound(x, v):  # type: ignore[no-untyped-def]
+    for k in range(len(x)):
+        if x[k] > v:
+            r = k + 1
+    return x * (100 % r)
+
+
 def carried_in_two_loops(x, v):  # type: ignore[no-untyped-def]
     best = None
     for i in range(4):
@@ -197,6 +215,7 @@ NATIVE = [
 ]
 OTHERS = [of_conditions, unbound_or_none, computed_with, asked, as_an_option, arrays, listed, written]
 TEXTS = [texts, texts_no_more, texts_or_numbers, unbound_texts]
+DIVISORS = [divided_by, divided_by_unbound]
 
 
 @pytest.mark.parametrize("function", NATIVE)
@@ -213,3 +232,10 @@ def test_what_else_none_is_used_for(function: Callable[..., Any]) -> None:
     both(function, [(X, v) for v in (1.0, 100.0, -100.0, 4.0)], lowered=False)
     both(function, [(X, v) for v in (100.0, 100.0, 100.0, 1.0, 1.0)], lowered=False)
     both(function, [(X[:0], 1.0), (X[:1], 1.0), (X[:1], 5.0)], lowered=False)
+
+
+@pytest.mark.parametrize("function", DIVISORS)
+def test_what_is_known_of_numbers_is_not_asked_of_none(function: Callable[..., Any]) -> None:
+    x = np.tile(X, 3)  # no loop is unrolled
+    both(function, [(x, v) for v in (1.0, 100.0, 100.0, 4.0)])
+    both(function, [(x[:n], v) for n in (20, 21) for v in (1.0, 100.0)])
