@@ -141,10 +141,15 @@ class _Abandoned(BaseException):
         self.problem = problem
 
 
-def loop(iterable: Any, body: Callable[..., Any], carry: tuple[Any, ...] = ()) -> Any:
+def loop(
+    iterable: Any,
+    body: Callable[..., Any],
+    carry: tuple[Any, ...] = (),
+    test: Callable[..., Any] | None = None,
+) -> Any:
     """`for_loop` with a body written by hand, which uses trace values of the code around it."""
     if active() is None:
-        return for_loop(iterable, body, carry)
+        return for_loop(iterable, body, carry, test)
 
     def trip(*args: Any) -> Any:
         try:
@@ -153,7 +158,7 @@ def loop(iterable: Any, body: Callable[..., Any], carry: tuple[Any, ...] = ()) -
             raise _Abandoned(problem) from problem
 
     try:
-        return for_loop(iterable, trip, carry)
+        return for_loop(iterable, trip, carry, test)
     except _Abandoned as stop:
         problem = stop.problem
     raise problem

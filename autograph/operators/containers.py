@@ -250,7 +250,17 @@ def generator(
     def listed() -> Any:
         return list_comp(element, there(trace, iterable), where, flat)
 
-    pend(trace, made, mark, (iterable,), again, add_up=add_up, listed=listed)
+    def asked(wanted: bool) -> Any:
+        before = trace.mark()
+        try:
+            return _asked(trace, wanted, element, iterable, where, flat)
+        except Exception:  # as above
+            trace.rollback(before)
+            remade = again()
+            trace.pending.pop(remade._facts.identity)
+            return trace.protocol.call(any if wanted else all, (remade,), {})
+
+    pend(trace, made, mark, (iterable,), again, add_up=add_up, listed=listed, asked=asked)
     return made
 
 
@@ -280,3 +290,23 @@ def _added_up(
         return cond(_apply(where, item), lambda: take(item, total), lambda: total)
 
     return scans.loop(iterable, body, (start,))
+
+
+def _asked(
+    trace: Trace, wanted: bool, element: Callable[..., Any], iterable: Any, where: Any, flat: bool
+) -> Any:
+    """Whether any `element(x)` is true (wanted: False: whether all are), as a loop that stops when that is
+    known."""
+    if flat:
+        raise Untraceable("a search in loops within loops")
+
+    def truth(item: Any) -> Any:
+        return trace.protocol.call(bool, (_apply(element, item),), {})
+
+    def body(item: Any, found: Any) -> Any:
+        return truth(item) if where is None else cond(_apply(where, item), lambda: truth(item), lambda: found)
+
+    def go_on(found: Any) -> Any:
+        return trace.protocol.truth_not(found) if wanted else found
+
+    return scans.loop(iterable, body, (not wanted,), go_on)

@@ -35,6 +35,7 @@ from runtime.variable import Variable
 
 _MISSING = object()
 _PARTS = frozenset({"__code__", "__defaults__", "__kwdefaults__"})  # of functions
+_LIMITS = (np.finfo, np.iinfo)
 _METACLASSES = (type, ABCMeta, EnumMeta)  # they look attributes of classes up in the ordinary way
 CONTAINERS: tuple[type, ...] = (list, dict, set, tuple)
 
@@ -108,6 +109,9 @@ def get_attr(trace: Trace, x: Traced, name: str) -> Any:
     if name == "__kwdefaults__":
         _untraceable_part(trace, x, name)  # a dict that may be written to
     cls, example = known_class(x), x._facts.example
+    limit = _limit(trace, x, name) if cls in _LIMITS else None
+    if limit is not None:
+        return limit
     if cls is Cell and name == "free":
         return _free_value(trace, x)
     guard_special(trace, cls, "__getattribute__", "__getattr__")
@@ -133,6 +137,19 @@ def get_attr(trace: Trace, x: Traced, name: str) -> Any:
             else _load(trace, x, name, OBJECT)
         )
     return _instance_attr(trace, x, cls, name)
+
+
+def _limit(trace: Trace, x: Traced, name: str) -> Any:
+    """A number that says what a type can hold; None where that isn't known."""
+    facts = x._facts
+    limit = None if facts.example is None else getattr(facts.example, name, None)
+    fixed = isinstance(facts.operand, Const)
+    if not isinstance(limit, (int, float, np.floating)) or not fixed and facts.path is None:
+        return None
+    if not fixed and facts.path is not None:
+        place = facts.path / ("attr", name)
+        trace.guard(place, StaticType(limit), place.text)
+    return limit
 
 
 def _free_value(trace: Trace, x: Traced) -> Any:

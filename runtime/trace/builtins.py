@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from runtime.errors import Untraceable
-from runtime.trace import dicts, growing, heaps, items, regions, variables
+from runtime.trace import dicts, extremes, growing, heaps, items, regions, variables
 from runtime.trace.attributes import get_attr, set_attr
 from runtime.trace.core import Trace, is_static
 from runtime.trace.doubts import called, doubt, doubt_inside
@@ -38,7 +38,6 @@ from runtime.types import (
     Type,
     WeakType,
     is_namedtuple,
-    join,
     library,
     numeric,
     static_or_weak,
@@ -116,25 +115,6 @@ def _divmod(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     result = trace.record("py.call", [divmod, *args], type=claim)
     doubt(trace, *args)
     return result
-
-
-def _extreme(function: Any) -> Rule:
-    def rule(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if static_call(args, kwargs):
-            return NotImplemented
-        claim: Type = OBJECT
-        if not kwargs and len(args) > 1:
-            kinds = [static_or_weak(trace.type_of(a)) for a in args]
-            claim = kinds[0]
-            for k in kinds[1:]:
-                claim = join(claim, k)
-        elif not kwargs and isinstance(args[0], Tensor):
-            claim = items.item_type(trace, args[0])
-        result = trace.record("py.call", [function, *args], kwargs, type=claim)
-        called(trace, function, (*args, *kwargs.values()))
-        return result
-
-    return rule
 
 
 def _list(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -404,6 +384,16 @@ def _numpy_number(cls: type) -> Rule:
     return rule
 
 
+def _limits(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`np.finfo` of a type that is known, which is the same object each time."""
+    x = args[0] if len(args) == 1 and not kwargs else None
+    t = x._facts.type if isinstance(x, Tensor) else None
+    asked = t.dtype if isinstance(t, ArrayType) else x if isinstance(x, (type, np.dtype)) else None
+    if asked is None or np.dtype(asked).kind not in "fc" or np.finfo(asked) is not np.finfo(asked):
+        return NotImplemented
+    return trace.constant(np.finfo(asked))
+
+
 def _callable(trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if len(args) != 1 or not isinstance(args[0], Traced):
         return NotImplemented
@@ -538,20 +528,18 @@ BUILTINS: dict[Any, Rule] = {
     repr: _recorded(repr, ObjectType(str)),
     format: _recorded(format, ObjectType(str)),
     sum: _sum,
-    any: _recorded(any, WEAK_BOOL),
-    all: _recorded(all, WEAK_BOOL),
+    **extremes.RULES,
     abs: _operator("abs", 1),
     pow: _operator("pow", 2),
     round: _round,
     divmod: _divmod,
-    min: _extreme(min),
-    max: _extreme(max),
     list: _list,
     tuple: _tuple,
     dict: _dict,
     set: _set,
     sorted: _sorted,
     **{np.dtype(code).type: _numpy_number(np.dtype(code).type) for code in "?bBhHiIlLfd"},
+    np.finfo: _limits,
     range: _range,
     enumerate: _iterator(enumerate, _pairs),
     zip: _iterator(zip, _zipped),

@@ -22,7 +22,7 @@ class Pending:
 
     sources: the containers that it goes through.  again: records it again.
     items: its items, None where they aren't known.  add_up: what adding them all to a value gives.
-    listed: the list of them all."""
+    listed: the list of them all.  asked: whether any is true (True), or all are (False)."""
 
     mark: Any
     last: Any
@@ -31,6 +31,7 @@ class Pending:
     items: Callable[[], list[Any] | None] | None = None
     add_up: Callable[[Any], Any] | None = None
     listed: Callable[[], Any] | None = None
+    asked: Callable[[bool], Any] | None = None
     is_taken: bool = False
 
     def disturbed(self, trace: Trace, log: Log) -> bool:

@@ -22,6 +22,7 @@ from runtime.execute.native import (
     list_forms,
     merge,
     narrowing,
+    over_items,
     ownership,
     pauses,
     plain_nodes,
@@ -332,6 +333,8 @@ class _Lowering:
         """The result of a node for which there are instructions, or a graph of others for which there are."""
         undo = callbacks.undo(state)
         try:
+            if over_items.known(node):
+                return over_items.called(state, node, args)
             return plain_nodes.value(state, node, args)
         except Unlowered as reason:
             bare = not state.bare.isdisjoint(node.outputs)

@@ -130,3 +130,29 @@ def through_branches(x, t):  # type: ignore[no-untyped-def]
 def test_arrays_without_axes_in_regions() -> None:
     converted = both(through_branches, [(FLOATS[3:9], 0.5), (FLOATS[3:8], 1.5)])
     assert not converted.traces[0].concrete.native.bails
+
+
+SINGLE, SHORT = np.finfo(np.float32), np.iinfo(np.int32)
+
+
+def limits(x):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for k in range(len(x)):
+        if abs(x[k]) > np.finfo(float).eps:
+            total += x[k] + np.finfo(x.dtype).tiny + np.finfo(x[k]).eps
+        total += SINGLE.max * 0 + SHORT.max + SINGLE.bits
+    return total, np.finfo(x.dtype).eps
+
+
+def no_limits(x):  # type: ignore[no-untyped-def]
+    return np.finfo(x.dtype).eps
+
+
+def test_limits_of_types_are_constants() -> None:
+    both(limits, [(FLOATS,), (FLOATS.astype("f4"),), (FLOATS,)])
+    both(no_limits, [(FLOATS,), (INTS,)], lowered=False)
+    both(
+        lambda x: (np.iinfo(np.int8).max, np.finfo("f4").max, np.finfo(float) is np.finfo(float)),
+        [(1,)],
+        lowered=False,
+    )
