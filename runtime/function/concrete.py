@@ -161,7 +161,8 @@ class ConcreteFunction:
             return "it runs on the GPU"
         if settings.executor == "numpy":
             return "the setting executor says so"
-        return executor.not_worthwhile(self.optimised) if settings.executor == "auto" else ""
+        why = executor.not_worthwhile(self.optimised) if settings.executor == "auto" else ""
+        return (reasons.unknown_types(self.optimised) or why) if why == executor.NOTHING else why
 
     def _compile(self) -> None:
         try:
@@ -201,7 +202,8 @@ class ConcreteFunction:
         if plainly.has_arrays(self.optimised):
             why = f"{NO_GAIN_ON_ARRAYS}: {self._not_native}"
         else:
-            why = reasons.no_gain(self.optimised, "; ".join(told) or self._not_native)
+            left = any(note.kind == "python" for note in self.notes)
+            why = reasons.no_gain(self.optimised, "; ".join(told) or self._not_native, left)
         return "; ".join([why, *(one for one in told if one not in why)])
 
     def leave(self, why: str) -> None:

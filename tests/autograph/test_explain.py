@@ -240,6 +240,8 @@ def in_a_try(x):
                 t += 2
         except ValueError:
             t += 1
+        finally:
+            t += 1
     return t
 
 
@@ -263,7 +265,7 @@ def of_nothing(x):
     ("f", "reason"),
     [
         (in_a_text, "a text that is made here"),
-        (in_a_try, "a try statement"),
+        (in_a_try, "'t' is a name that a handler reads"),
         (by_nonlocal, "a variable that an inner function binds again (nonlocal)"),
         (of_nothing, "nothing is computed on numbers or arrays"),
     ],

@@ -139,3 +139,69 @@ def test_a_loop_that_is_left_to_the_plan_says_why():
     assert told[3] == "a loop in the graph"
     line = f.__code__.co_firstlineno + 6
     assert told[5].startswith("a loop in the graph; not native: ") and f"(test_reasons.py:{line})" in told[5]
+
+
+def of_unique_ones(x: Any) -> Any:
+    values, counts = np.unique(x, return_counts=True)
+    return (counts - counts.min()) * 255 / values.max()
+
+
+def drawn(n: int, seed: int) -> Any:
+    rng = np.random.default_rng(seed)
+    return np.cumsum(rng.choice([-1, 1], size=(n, 2)), axis=0)
+
+
+def generated(n: int) -> Any:
+    return sum(k for k in pieces(n) if k % 2)
+
+
+def pieces(n: int) -> Any:
+    for k in range(n):
+        yield k
+
+
+def summed(values: Any) -> Any:
+    return sum(v.total() for v in values)
+
+
+class Counted:
+    def total(self) -> int:
+        return 3
+
+
+def taken_apart(edges: Any) -> Any:
+    total = 0.0
+    for weight, a, b in sorted(edges):
+        total += weight * (a - b)
+    return total
+
+
+@pytest.mark.parametrize(
+    ("f", "args", "reason"),
+    [
+        (
+            of_unique_ones,
+            (np.ones(40),),
+            "what np.unique gives is of a type that only calls show (test_rea",
+        ),
+        (
+            drawn,
+            (30, 3),
+            "what the method or attribute 'choice' gives is of a type that only calls show (test_r",
+        ),
+        (generated, (40,), "most of it is left to Python, which the lines below tell"),
+        (summed, ([Counted() for _ in range(40)],), "it computes with what the list 'values' holds"),
+        (taken_apart, ([(1.0, 2, 3)] * 40,), "it computes with what the list 'edges' holds"),
+    ],
+    ids=lambda x: getattr(x, "__name__", ""),
+)
+def test_what_is_said_of_types_that_nobody_knows(f: Any, args: Any, reason: str) -> None:
+    """Arrays were computed with, and "nothing is computed on numbers or arrays" was the reason; lists of
+    tuples were to become arrays."""
+    pytest.importorskip("llvmlite")
+    with settings.override(executor="auto", compile="now"):
+        function = ag.function(f)
+        for _ in range(30):
+            assert np.array_equal(function(*args), f(*args))
+        told = ag.explain(function).traces[0].executor
+    assert reason in told and "np.array(" not in told

@@ -50,6 +50,7 @@ PATIENCE = 8  # so many calls may be given up before it is asked whether native 
 MANY_MISSED = 100  # so many are not taken on before looking at them is given up
 MANY_BAILS = 1000  # so many are not to be waited for, where a thread can't be started
 MANY = 1 << 18  # elements: so many take a plan milliseconds for each operator
+NOTHING = "nothing is computed on numbers or arrays"
 _OTHER_FORM = "arguments in another form (arrays that are read-only or in another order, large integers, ...)"
 _FLAGS = {1: "invalid", 4: "divide", 8: "over", 16: "under"}
 
@@ -64,9 +65,7 @@ def not_worthwhile(graph: Graph) -> str:
         return f"it has {len(nodes)} operations, too many to be compiled (write loops as loops)"
     if has_loop(graph) or any(map(_computes, nodes)):
         return ""
-    return (
-        "nothing is computed on numbers or arrays" if nodes else "tracing has done all that there was to do"
-    )
+    return NOTHING if nodes else "tracing has done all that there was to do"
 
 
 def has_loop(graph: Graph) -> bool:
