@@ -141,11 +141,6 @@ def test_a_loop_that_is_left_to_the_plan_says_why():
     assert told[5].startswith("a loop in the graph; not native: ") and f"(test_reasons.py:{line})" in told[5]
 
 
-def of_unique_ones(x: Any) -> Any:
-    values, counts = np.unique(x, return_counts=True)
-    return (counts - counts.min()) * 255 / values.max()
-
-
 def drawn(n: int, seed: int) -> Any:
     rng = np.random.default_rng(seed)
     return np.cumsum(rng.choice([-1, 1], size=(n, 2)), axis=0)
@@ -179,11 +174,6 @@ def taken_apart(edges: Any) -> Any:
 @pytest.mark.parametrize(
     ("f", "args", "reason"),
     [
-        (
-            of_unique_ones,
-            (np.ones(40),),
-            "what np.unique gives is of a type that only calls show (test_rea",
-        ),
         (
             drawn,
             (30, 3),
