@@ -176,7 +176,8 @@ def _len(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
 
 
 def _enumerate(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
-    if not 1 <= len(args) <= 2 or keywords:
+    args = [*args, *([keywords["start"]] if keywords.keys() == {"start"} else [])]
+    if not 1 <= len(args) <= 2 or (keywords and len(args) != 2) or keywords.keys() - {"start"}:
         raise Unlowered("enumerate with these arguments")
     start = args[1] if len(args) == 2 else lift(0)
     if not isinstance(start, Num):

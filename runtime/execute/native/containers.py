@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
-from runtime.execute.native import dicts, list_methods, lists, queues
+from runtime.execute.native import dicts, list_methods, lists, queues, searches
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.kinds import Unlowered
 from runtime.execute.native.state import State
@@ -46,11 +46,11 @@ def length(e: Emitter, x: Container) -> Num:
     return queues.length(e, x) if isinstance(x, Queue) else dicts.length(e, x)
 
 
-def contains(state: State, x: Val, item: Val) -> Num:
+def contains(state: State, x: Container, item: Val) -> Num:
     """`item in x`."""
-    if not isinstance(x, Keyed):
-        raise Unlowered("in")
-    return dicts.contains(state, x, item)
+    if isinstance(x, Keyed):
+        return dicts.contains(state, x, item)
+    return searches.contains(state, queues.settled(state, x) if isinstance(x, Queue) else x, item)
 
 
 def get_item(state: State, x: Container, key: Val, maker: Hashable = None) -> Val:

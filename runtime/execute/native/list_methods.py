@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from runtime.execute.native import array_lists, lists, nested_lists
+from runtime.execute.native import array_lists, lists, nested_lists, searches
 from runtime.execute.native.array_lists import trips
 from runtime.execute.native.arrays import item_at, memory
 from runtime.execute.native.arrays import sliced as cut
@@ -35,12 +35,13 @@ from runtime.execute.native.values import (
     one,
 )
 
+METHODS = ("append", "pop", "copy", "extend", "insert", "remove", "index", "count", "reverse", "clear")
 MOST = 1 << 40  # numbers that no list has
 
 
 def method(x: Lists, name: str) -> Method:
     """`x.name`."""
-    if name not in ("append", "pop", "copy", "extend", "reverse", "clear"):
+    if name not in METHODS:
         raise Unlowered(f"the attribute {name} of a list")
     return Method(x, name)
 
@@ -57,12 +58,40 @@ def called(state: State, maker: Hashable, m: Method, args: Sequence[Val]) -> Val
     if m.name in ("reverse", "clear") and not args:
         (lists.reverse if m.name == "reverse" else lists.clear)(state, x)
         return None
+    if m.name == "insert" and len(args) == 2:
+        insert(state, x, args[0], args[1])
+        return None
+    if m.name in ("index", "count") and len(args) == 1:
+        return (searches.index if m.name == "index" else searches.count)(state, x, args[0])
+    if m.name == "remove" and len(args) == 1:
+        searches.remove(state, x, args[0])
+        return None
     if m.name == "copy" and not args:
         return joined(state, maker, [x])
     if m.name == "extend" and len(args) == 1:
         extend(state, x, args[0])
         return None
     raise Unlowered(f"{m.name} of a list with these arguments")
+
+
+def insert(state: State, x: Lists, key: Val, item_in: Val) -> None:
+    """`x.insert(key, item)`: what is behind it moves up."""
+    if not isinstance(key, Num):
+        raise Unlowered("insert of a list at no number")
+    e = state.e
+    at, n = index(e, key), length(e, x).text
+    e.flush()
+    for name in ("smin", "smax"):
+        e.declare(f"declare i64 @llvm.{name}.i64(i64, i64)")
+    back = e.select(e.op(f"icmp slt i64 {at}, 0"), "i64", e.effect(f"add i64 {at}, {n}"), at)
+    place = e.effect(f"call i64 @llvm.smax.i64(i64 {back}, i64 0)")
+    place = e.effect(f"call i64 @llvm.smin.i64(i64 {place}, i64 {n})")
+    append(state, x, item_in)
+    with trips(state, e.effect(f"sub i64 {n}, {place}")) as k:
+        to = e.effect(f"sub i64 {n}, {k}")
+        lists.put(state, x, to, item(state, x, e.effect(f"sub i64 {to}, 1")))
+        e.flush()
+    lists.put(state, x, place, item_in)
 
 
 def extend(state: State, x: Lists, source: Val) -> None:

@@ -257,3 +257,75 @@ def texture(x, n):  # type: ignore[no-untyped-def]
 def test_lists_of_what_has_no_form_in_native_code_are_found_out() -> None:
     """What is put in first is not what is expected: lowering was tried again with the same idea, for ever."""
     both(texture, [(X[:4], 3), (X[:4], 2)], lowered=False)
+
+
+# ------------------------------------------------------------------------------------------ searches
+def looked_for(x, n):  # type: ignore[no-untyped-def]
+    found = []
+    for v in x[:n]:
+        if v not in found:
+            found.append(v)
+    return found, 3 in found, 2.5 in found, True in found, np.int8(4) in found
+
+
+def pairs_looked_for(x, n):  # type: ignore[no-untyped-def]
+    seen = [(0, 0.0)]
+    again = 0
+    for k in range(n):
+        at = (int(x[k]) % 3, k % 4 * 0.5)
+        if at in seen:
+            again += 1
+        else:
+            seen.append(at)
+    return again, seen, seen.count((1, 0.5))
+
+
+def places(x, n):  # type: ignore[no-untyped-def]
+    a = [int(v) for v in x[:n]]
+    total = 0
+    for v in x[: n // 2]:
+        total += a.index(v) + a.count(int(v))
+    return total, a.index(99 if n > 200 else int(x[0]))
+
+
+def of_nan(x, n):  # type: ignore[no-untyped-def]
+    big = (float(x[0]) + 1.0) * 1e308 * 10.0
+    a = [1.0, big - big]
+    return 1.0 in a, (big * 0.0) in a
+
+
+def taken_and_put(x, n):  # type: ignore[no-untyped-def]
+    a = [7]
+    for k in range(n):
+        a.insert(int(x[k]) - 4, k)
+        if 3 in a:
+            a.remove(3)
+    a.insert(1000, -1)
+    a.insert(-1000, -2)
+    return a
+
+
+def in_a_list_of_two_kinds(x, n):  # type: ignore[no-untyped-def]
+    a = [0.5]
+    for k in range(n):
+        a.append(x[k] * 1.5)
+    return 3.0 in a, a.count(1.5), a.index(0.5)
+
+
+def numbered_from_one(x, n):  # type: ignore[no-untyped-def]
+    total = 0
+    for k, v in enumerate(x[:n], start=1):
+        total += k * v
+    for k, v in enumerate(x[:n], start=n):
+        total += k * v
+    return total
+
+
+SEARCHES: list[Callable[..., Any]] = [
+    looked_for, pairs_looked_for, places, of_nan, taken_and_put, in_a_list_of_two_kinds, numbered_from_one,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", SEARCHES, ids=[f.__name__ for f in SEARCHES])
+def test_searches(function: Callable[..., Any]) -> None:
+    both(function, [(X, n) for n in (40, 290, 3, 1, 0)])
