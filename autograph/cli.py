@@ -16,7 +16,7 @@ import pathlib
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import autograph as ag
 from autograph import cli_show, demo
@@ -112,9 +112,19 @@ examples:
 }
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser that says what to do with values that look like options."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong with the command, and end."""
+        if message.startswith("unrecognized arguments: -"):
+            message += " (put -- before a value that begins with a minus sign)"
+        super().error(message)
+
+
 def parser() -> argparse.ArgumentParser:
     """The parser of all commands."""
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog="autograph",
         description="Turn plain Python + NumPy functions into graphs: view, run and export them",
         epilog=EPILOG,

@@ -339,6 +339,13 @@ def test_arguments_that_can_not_be_had(
     assert main(["show", "folder.py:f"]) == 2 and "folder.py is a folder" in capsys.readouterr().err
 
 
+def test_values_that_look_like_options(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="^2$"):
+        main(["run", COLLATZ, "-np.inf"])
+    assert "unrecognized arguments: -np.inf (put -- before a value that beg" in capsys.readouterr().err
+    assert call(capsys, "run", COLLATZ, "--", "27") == "111\n"
+
+
 @pytest.mark.skipif(not pathlib.Path("/dev/full").exists(), reason="no device that is always full")
 def test_where_nothing_can_be_written() -> None:
     command = f"{sys.executable} -m autograph plan {COLLATZ} 27"
