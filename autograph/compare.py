@@ -127,6 +127,9 @@ class Differ:
             return f"{path} is of class {_class(b)}, plain Python's is of class {_class(a)}"
         if isinstance(a, (type, types.ModuleType, types.BuiltinFunctionType)):
             return "" if a is b else f"{path} is {b!r}, plain Python's is {a!r}"
+        if isinstance(a, (range, slice)):  # equal ones may have other parts
+            parts = [(x.start, x.stop, x.step) for x in (a, b)]
+            return self._items(path, *parts, ["start", "stop", "step"])
         if isinstance(a, _ATOMS):
             return "" if a == b else f"{path} is {b!r}, plain Python's is {a!r}"
         if isinstance(a, (float, complex)):
@@ -159,15 +162,13 @@ class Differ:
                 return self._shape(path, a, b) or self._items(path, a.ravel().tolist(), b.ravel().tolist())
             return self._bits(path, a, b)
         if isinstance(a, dict):
-            return self._dicts(path, a, b)
+            return self._dicts(path, a, b) or self._attributes(path, a, b)
         if isinstance(a, list):
-            return self._items(path, a, b)
+            return self._items(path, a, b) or self._attributes(path, a, b)
         if isinstance(a, (set, frozenset)):
-            if len(a) != len(b) or any(item not in b for item in a):
-                return f"{path} is {b!r}, plain Python's is {a!r}"
-            return ""
+            return self._sets(path, a, b) or self._attributes(path, a, b)
         if isinstance(a, BaseException):
-            return self._items(f"{path}.args", a.args, b.args)
+            return self._items(f"{path}.args", a.args, b.args) or self._attributes(path, a, b)
         return self._attributes(path, a, b)
 
     def _items(self, path: str, a: Any, b: Any, names: list[str] | None = None) -> str:
@@ -188,7 +189,15 @@ class Differ:
                 return found
         return ""
 
+    def _sets(self, path: str, a: Any, b: Any) -> str:
+        """Equal items may be of unlike classes: 1, True and np.int64(1)."""
+        if len(a) != len(b) or any(item not in b for item in a):
+            return f"{path} is {b!r}, plain Python's is {a!r}"
+        own = {item: item for item in b}
+        return next(filter(None, (self.compare(f"an item of {path}", x, own[x]) for x in a)), "")
+
     def _attributes(self, path: str, a: Any, b: Any) -> str:
+        """What an object holds; of one that Python can't look into, what it says of itself."""
         mine, other = getattr(a, "__dict__", {}), getattr(b, "__dict__", {})
         if list(mine) != list(other):
             return f"{path} has the attributes {list(other)}, plain Python's has {list(mine)}"
@@ -196,7 +205,12 @@ class Differ:
             found = self.compare(f"{path}.{name}", mine[name], other[name])
             if found:
                 return found
-        for name in (name for cls in type(a).__mro__ for name in _slots(cls)):
+        slots = [name for cls in type(a).__mro__ for name in _slots(cls)]
+        if not slots and not hasattr(a, "__dict__") and not isinstance(a, (dict, list, set, frozenset)):
+            said = repr(a), repr(b)
+            if said[0] != said[1] and " at 0x" not in said[0]:
+                return f"{path} is {said[1]}, plain Python's is {said[0]}"
+        for name in slots:
             if hasattr(a, name) != hasattr(b, name):
                 return f"{path}.{name} has a value in one run only"
             if hasattr(a, name):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import copy
+import decimal
 import random
 import sys
 import types
@@ -37,6 +38,16 @@ def same_list():
     return [inner, inner], [inner, [1]]
 
 
+class Marked(list):
+    """A list with an attribute."""
+
+
+def marked(mark):
+    made = Marked([1])
+    made.mark = mark
+    return made
+
+
 DIFFERENT = [  # plain Python's value, the other one, the text
     (1, 1.0, "result is of class builtins.float, plain Python's is of class builtins.int"),
     (1, True, "result is of class builtins.bool, plain Python's is of class builtins.int"),
@@ -65,6 +76,15 @@ DIFFERENT = [  # plain Python's value, the other one, the text
     ({"a": 1}, {"a": 2}, "result['a'] is 2, plain Python's is 1"),
     ({"a": 1, "b": 2}, {"b": 2, "a": 1}, "a key of result is 'b', plain Python's is 'a'"),
     ({1, 2}, {1, 3}, "result is {1, 3}, plain Python's is {1, 2}"),
+    (
+        {1, 2},
+        {True, 2},
+        "an item of result is of class builtins.bool, plain Python's is of class builtins.int",
+    ),
+    (range(0, 3, 2), range(0, 4, 2), "result.stop is 4, plain Python's is 3"),
+    (decimal.Decimal("1"), decimal.Decimal("2"), "result is Decimal('2'), plain Python's is Decimal('1')"),
+    (collections.deque([1]), collections.deque([2]), "result is deque([2]), plain Python's is deque([1])"),
+    (marked(1), marked(2), "result.mark is 2, plain Python's is 1"),
     (Point(1, 2), Point(1, 3), "result.y is 3, plain Python's is 2"),
     (
         Point(1, 2),
