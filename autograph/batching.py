@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from autograph.api import function
+from autograph.operators.calls import call
 from runtime import batching, vectorizing
 from runtime.errors import SourceNotFound
 
@@ -30,7 +31,9 @@ def vectorize(
     >>> vectorize(lambda a, b: a if a > b else -b)(np.array([1, 5]), 3)
     array([-3,  5])
     """
-    return vectorizing.vectorize(f, otypes, excluded, _compiled)
+    made = vectorizing.vectorize(f, otypes, excluded, _compiled)
+    made.caller = call
+    return made
 
 
 def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> batching.Vmapped:
@@ -44,7 +47,9 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> batching
     >>> vmap(lambda row, w: row @ w, in_axes=(0, None))(np.eye(2), np.array([1.0, 2.0]))
     array([1., 2.])
     """
-    return batching.vmap(f, in_axes, out_axes, _compiled)
+    made = batching.vmap(f, in_axes, out_axes, _compiled)
+    made.caller = call
+    return made
 
 
 def _compiled(batched: Any) -> Callable[..., Any]:

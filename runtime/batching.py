@@ -67,7 +67,7 @@ class Vmapped(Batched):
             left = iter(items)
             each = [leaf if axis is None else next(left) for leaf, axis in pairs]
             positional, named = tree.unflatten(structure, each)
-            made = apply(self.f, *map(closed, positional), **{k: closed(v) for k, v in named.items()})
+            made = self.each(*map(closed, positional), **{k: closed(v) for k, v in named.items()})
             return tree.as_data(opened(made, data=True))
 
         made = self.together(one, moving)

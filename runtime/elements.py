@@ -78,10 +78,11 @@ def elements(count: int, *flat: Any) -> zip[Any]:
 
     They are taken out of the arrays when the first one is asked for: native code never does.
     """
-    return zip(range(count), *(chain.from_iterable(map(_values, (x,))) for x in flat), strict=False)
+    return zip(range(count), *(chain.from_iterable(map(values, (x,))) for x in flat), strict=False)
 
 
-def _values(x: Any) -> list[Any]:
+def values(x: Any) -> list[Any]:
+    """The elements of an array with one axis, as they are handed to functions."""
     return x.tolist() if as_python(x.dtype) else list(x)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import sys
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
@@ -30,8 +31,10 @@ from runtime.elements import (
     is_number,
     kind_of,
     native,
+    plain_array,
     settled,
     shaped,
+    values,
 )
 from runtime.errors import check_function
 from runtime.execute.traceback import cleaned
@@ -56,6 +59,7 @@ from runtime.types import (
     join,
     static_or_weak,
 )
+from runtime.variable import Variable
 
 Compiler = Callable[[Any], Callable[..., Any]]
 # the questions that functions answer
@@ -85,10 +89,12 @@ class Batched:
     """A callable that goes through the items of its arguments; `runs_on_trace_values`: also in a trace.
 
     f: the function of one item.  compiler: makes a compiled function of such a callable; None for none.
+    caller: what calls f where a derivative is recorded, if it is to be called in another form there.
     """
 
     runs_on_trace_values = True
     what = "batching"
+    caller: Callable[..., Any] | None = None
 
     def __init__(self, f: Callable[..., Any], compiler: Compiler | None = None) -> None:
         check_function(f, self.what)
@@ -117,6 +123,12 @@ class Batched:
     def here(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call, done in Python or recorded in the trace."""
         raise NotImplementedError
+
+    def each(self, *args: Any, **kwargs: Any) -> Any:
+        """`f` of one item."""
+        if self.caller is not None and active() is None and recording():
+            return self.caller(self.f, *args, **kwargs)
+        return apply(self.f, *args, **kwargs)
 
     def signature(self) -> inspect.Signature | None:
         """The parameters of the function, if it does not matter which arguments come by name."""
@@ -196,7 +208,7 @@ class Vectorized(Batched):
         def one(items: Sequence[Any]) -> Any:
             left = iter(items)
             each = [x if p in self.excluded else next(left) for p, x in zip(places, values, strict=True)]
-            return apply(self.f, *each[: len(args)], **dict(zip(kwargs, each[len(args) :], strict=True)))
+            return self.each(*each[: len(args)], **dict(zip(kwargs, each[len(args) :], strict=True)))
 
         if not moving:
             return one(())
@@ -300,11 +312,18 @@ def _check(dtypes: tuple[Any, ...], count: int) -> None:
 
 
 def _followed(one: Callable[..., Any], args: list[Any]) -> Any:
-    """The results where a derivative is being followed: elements stay what is followed."""
-    wide = np.broadcast_arrays(*args)
-    shape = wide[0].shape
-    made = map_fn(one, tuple(x.reshape(-1) for x in wide))
+    """The results where a derivative is being followed: elements of what is followed stay that."""
+    args = [x.value if isinstance(x, Variable) else x for x in args]
+    shape = np.broadcast_shapes(*map(np.shape, args))
+    flat = [np.broadcast_to(x if followed(x) else plain_array(x), shape).reshape(-1) for x in args]
+    columns = [x if followed(x) else values(x) for x in flat]
+    made = map_fn(lambda k: one([x[int(k)] for x in columns]), np.arange(math.prod(shape)))
     return tree.map_leaves(lambda x: x.reshape((*shape, *x.shape[1:])), made)
+
+
+def followed(x: Any) -> bool:
+    """Whether a derivative follows a value."""
+    return bool(getattr(type(x), "is_box", False))
 
 
 class _Traced:

@@ -377,3 +377,36 @@ def test_derivatives_of_one_argument():
     assert np.array_equal(ag.grad(total)(x), [[2.0, -1.0, 6.0]])
     assert ag.grad(total)(2.0) == 4.0
     assert np.array_equal(ag.hessian(total)(x[0]), np.diag([2.0, 0.0, 2.0]))
+
+
+def power_of_a_number(x, n):
+    return x * 2**n if isinstance(n, int) else x
+
+
+def bits(x, n):
+    return x * n.bit_length() + n // 2
+
+
+def of_math(x, n):
+    return math.sin(x) * n + float(x)
+
+
+def written(x, n):
+    a = np.zeros(3)
+    a[n % 3] = x * n
+    return a.sum()
+
+
+@pytest.mark.parametrize("f", [power_of_a_number, bits, of_math, written, lambda x, n: newton(x * n, 1e-9)])
+def test_what_is_followed_is_what_is_computed(f):
+    x, n = np.linspace(0.5, 3.0, 6), np.arange(1, 7)
+    plain = lambda x: sum(f(a, b) for a, b in zip(x, n.tolist(), strict=True))
+    expected = plain(x.tolist()), ag.grad(plain)(list(x))
+    total = lambda x: ag.vectorize(f)(x, n).sum()
+    for call in (ag.value_and_grad(total), ag.function(lambda x: ag.value_and_grad(total)(x))):
+        value, slope = call(x)
+        assert np.isclose(value, expected[0], rtol=1e-13) and np.allclose(slope, expected[1], rtol=1e-12)
+    v = ag.Variable(x)
+    with ag.GradientTape() as tape:
+        y = total(v)
+    assert np.allclose(tape.gradient(y, v), expected[1], rtol=1e-12)
