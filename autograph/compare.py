@@ -128,8 +128,8 @@ class Differ:
         if isinstance(a, (type, types.ModuleType, types.BuiltinFunctionType)):
             return "" if a is b else f"{path} is {b!r}, plain Python's is {a!r}"
         if isinstance(a, (range, slice)):  # equal ones may have other parts
-            parts = [(x.start, x.stop, x.step) for x in (a, b)]
-            return self._items(path, *parts, ["start", "stop", "step"])
+            mine, other = (a.start, a.stop, a.step), (b.start, b.stop, b.step)
+            return self._items(path, mine, other, ["start", "stop", "step"])
         if isinstance(a, _ATOMS):
             return "" if a == b else f"{path} is {b!r}, plain Python's is {a!r}"
         if isinstance(a, (float, complex)):
