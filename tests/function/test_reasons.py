@@ -195,3 +195,21 @@ def test_what_is_said_of_types_that_nobody_knows(f: Any, args: Any, reason: str)
             assert np.array_equal(function(*args), f(*args))
         told = ag.explain(function).traces[0].executor
     assert reason in told and "np.array(" not in told
+
+
+factor = 1.0
+
+
+def by_a_global(x: Any) -> Any:
+    return x * factor
+
+
+def test_a_global_that_changes_is_named() -> None:
+    global factor
+    pytest.importorskip("llvmlite")
+    with settings.override(executor="auto", compile="now"):
+        function = ag.function(by_a_global)
+        for factor in (1.0, 2.0, 3.0, 4.0):
+            assert np.array_equal(function(np.ones(3)), np.full(3, factor))
+        told = ag.explain(function).traces[-1].executor
+    assert "but for what can't: the global 'factor', which is read on each call (test_reasons.py:" in told

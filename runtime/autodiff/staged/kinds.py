@@ -48,7 +48,10 @@ def check_argnums(argnums: Any) -> None:
     if not isinstance(numbers, (tuple, list, range)) or not all(
         isinstance(k, (int, np.integer)) for k in numbers
     ):
-        raise GradientError(f"argnums is an integer or a tuple of integers, not {argnums!r}")
+        raise GradientError(
+            f"argnums is an integer or a tuple of integers, not {argnums!r}",
+            fix="call what this gives with the arguments: ag.grad(f)(x)",
+        )
 
 
 def positions(argnums: Any, count: int) -> tuple[bool, tuple[int, ...]]:

@@ -399,5 +399,8 @@ def get_item(state: State, container: Val, key: Val) -> Val:
     if isinstance(container, Tup) and isinstance(key, Num) and type(key.const) is int:
         if -len(container.items) <= key.const < len(container.items):
             return container.items[key.const]
-    text = isinstance(container, Static) and isinstance(container.value, (str, bytes))
+    held = container.value if isinstance(container, Static) else None
+    if isinstance(held, dict) and isinstance(key, Static):  # those of a module
+        raise Unlowered(f"the global {key.value!r}, which is read on each call")
+    text = isinstance(held, (str, bytes))
     raise Unlowered(f"an item of {'a text' if text else 'something else than an array'}")
