@@ -15,13 +15,13 @@ from runtime.execute.native import lists
 from runtime.execute.native.array_lists import trips
 from runtime.execute.native.emit import FALSE, TRUE, Emitter
 from runtime.execute.native.kinds import Unlowered
+from runtime.execute.native.merge import of_two_kinds
 from runtime.execute.native.shares import Serial
 from runtime.execute.native.state import State
 from runtime.execute.native.values import (
     LISTS,
     Listing,
     Lists,
-    Mixed,
     Num,
     Shared,
     Static,
@@ -189,4 +189,4 @@ def _in_cells(x: Lists) -> bool:
     """Whether a list is one of numbers, or of tuples of them."""
     if isinstance(x, Table):
         return all(map(_in_cells, x.columns))
-    return isinstance(x, (Listing, Shared, Mixed))
+    return isinstance(x, (Listing, Shared)) or of_two_kinds(x)

@@ -30,7 +30,7 @@ from runtime.execute.native.ownership import slot
 from runtime.execute.native.ranges import SIZE
 from runtime.execute.native.scalars import stored
 from runtime.execute.native.shares import Serial
-from runtime.execute.native.state import Carried, Held, Inner, Row, State, WrongGuess
+from runtime.execute.native.state import Carried, Either, Held, Inner, Row, State, WrongGuess
 from runtime.execute.native.two_kinds import joined as joined_kinds
 from runtime.execute.native.values import (
     LISTS,
@@ -76,6 +76,8 @@ def made(state: State, maker: Hashable, items: Sequence[Val]) -> Lists:
     found: Lists
     if isinstance(form, Inner):
         found = nested_lists.made(state, maker)
+    elif isinstance(form, Either):
+        found = Mixed(form.members, *(nested_lists.made(state, (maker, key)) for key in ("payload", "tag")))
     elif isinstance(form, Carried) and len(form.kinds) == 1:
         found = array_lists.shared(state, maker, form.kinds[0], form.guessed)
     elif isinstance(form, Carried):
@@ -106,6 +108,8 @@ def learn(state: State, maker: Hashable, x: Val) -> None:
         state.forms.setdefault(maker, Row(len(x.items)))
         for k, item in enumerate(x.items):
             learn(state, (maker, k), item)
+    elif isinstance(x, Mixed):
+        state.forms[maker] = Either(x.members)
     elif isinstance(x, Arr):
         array_lists.learn(state, frozenset((maker,)), x)
     elif isinstance(x, LISTS):
@@ -176,13 +180,14 @@ def append(state: State, x: Lists, value: Val) -> None:
     if isinstance(x, ArrayList):
         return array_lists.append(state, x, value)
     if isinstance(x, Nested):
+        _inner_of_two_kinds(state, x, value)
         return nested_lists.put(state, x, value)
     if isinstance(x, Table):
         for column, part in zip(x.columns, _parts(x, value), strict=True):
             append(state, column, part)
         return None
     if isinstance(x, Mixed):
-        number, tag = _either(e, x, value)
+        number, tag = _halves(state, x, value)
         append(state, x.payloads, number)
         return append(state, x.tags, tag)
     number = put_kind(state, x, value)
@@ -194,6 +199,29 @@ def append(state: State, x: Lists, value: Val) -> None:
     store(e, number.scalar, _place(state, x, n), number)
     e.line(f"store i64 {more}, ptr {x.length}")
     return None
+
+
+def _inner_of_two_kinds(state: State, x: Nested, value: Val) -> None:
+    """A list of numbers of two kinds is put into a list of lists: it is one of such lists."""
+    if isinstance(value, Mixed) and not isinstance(value.payloads, Nested):
+        raise WrongGuess(dict.fromkeys(x.makers, Either(value.members)))
+
+
+def _halves(state: State, x: Mixed, value: Val) -> tuple[Val, Val]:
+    """The payload and the tag of what goes into a list: a number, or a list of numbers."""
+    if not isinstance(x.payloads, Nested):
+        return _either(state.e, x, value)
+    if isinstance(value, Listing):
+        raise WrongGuess({value.maker: Carried(x.members)})
+    if isinstance(value, Shared):
+        raise WrongGuess(dict.fromkeys(value.makers, Carried(x.members)))
+    if not isinstance(value, Mixed) or isinstance(value.payloads, Nested):
+        raise Unlowered("a list of lists and other things")
+    if isinstance(value.payloads, Listing):  # on the stack
+        raise WrongGuess({value.payloads.maker[0]: Carried(value.members)})  # type: ignore[index]
+    if value.members != x.members:
+        raise Unlowered("a list of lists of different kinds of numbers")
+    return value.payloads, value.tags
 
 
 def _either(e: Emitter, x: Mixed, value: Val) -> tuple[Num, Num]:
@@ -282,12 +310,13 @@ def put(state: State, x: Lists, at: str, value: Val) -> None:
     if isinstance(x, ArrayList):
         array_lists.set_item(state, x, at, value)
     elif isinstance(x, Nested):
+        _inner_of_two_kinds(state, x, value)
         nested_lists.put(state, x, value, at)
     elif isinstance(x, Table):
         for column, part in zip(x.columns, _parts(x, value), strict=True):
             put(state, column, at, part)
     elif isinstance(x, Mixed):
-        for part, given in zip((x.payloads, x.tags), _either(state.e, x, value), strict=True):
+        for part, given in zip((x.payloads, x.tags), _halves(state, x, value), strict=True):
             put(state, part, at, given)
     else:
         number = put_kind(state, x, value)
@@ -391,7 +420,10 @@ def item(state: State, x: Lists, at: str) -> Val:
     if isinstance(x, Table):
         return Tup(tuple(item(state, column, at) for column in x.columns))
     if isinstance(x, Mixed):
-        return Num(x.members, number_at(state, x.payloads, at).text, number_at(state, x.tags, at).text)
+        payload, tag = (item(state, part, at) for part in (x.payloads, x.tags))
+        if isinstance(payload, Num) and isinstance(tag, Num):
+            return Num(x.members, payload.text, tag.text)
+        return Mixed(x.members, payload, tag)  # type: ignore[arg-type]
     return number_at(state, x, at)
 
 
@@ -418,7 +450,7 @@ def type_of(state: State, x: Lists) -> Type:
     if isinstance(x, (Listing, Shared)):
         return ArrayType(of_kind(state, x).dtype, (None,))
     if isinstance(x, Mixed):
-        return ArrayType(of_kind(state, x.payloads).dtype, (None,))
+        return type_of(state, x.payloads)
     dtypes = [of_kind(state, column).dtype for column in x.columns if isinstance(column, (Listing, Shared))]
     if len(dtypes) != len(x.columns):
         raise Unlowered("an array of a list of tuples of other things than numbers")
@@ -471,6 +503,10 @@ def _of_two_kinds(state: State, x: Mixed) -> Arr:
     e = state.e
     dtypes = [kind.dtype for kind in x.members]
     wide = np.result_type(*dtypes)
+    if isinstance(x.payloads, Nested):
+        if dtypes[0] != dtypes[1]:
+            raise Unlowered("np.array of lists of these two kinds of numbers")
+        return nested_lists.as_array(state, x.payloads)
     if of_kind(state, x.payloads).dtype != wide:
         raise Unlowered("np.array of a list of these two kinds of numbers")
     if dtypes[0] != dtypes[1]:
@@ -478,6 +514,7 @@ def _of_two_kinds(state: State, x: Mixed) -> Arr:
         cell = e.slot("i1")
         e.line(f"store i1 false, ptr {cell}")
         with trips(state, length(e, x).text) as k:
+            assert not isinstance(x.tags, Nested)
             tag = number_at(state, x.tags, k).text
             found = tag if dtypes[0] == wide else e.negated(tag)
             before = e.effect(f"load i1, ptr {cell}")

@@ -13,7 +13,7 @@ from runtime.boxes import UnboundMarker
 from runtime.execute.native import ranges
 from runtime.execute.native.emit import FALSE, TRUE, Emitter, Phi
 from runtime.execute.native.kinds import NARROW, PYTHON_INT, PYTHON_SMALL, Members, Unlowered, payload
-from runtime.execute.native.state import Carried, Row, WrongGuess
+from runtime.execute.native.state import Carried, Either, Row, WrongGuess
 from runtime.execute.native.two_kinds import both_kinds, is_small, joined
 from runtime.execute.native.values import (
     LISTS,
@@ -209,13 +209,18 @@ def _lists(t: Lists, x: Lists) -> Val:
             return dataclasses.replace(t, **both)  # type: ignore[arg-type]
         if isinstance(t, Shared) and isinstance(x, Shared) and t.kind == x.kind:
             return dataclasses.replace(t, guessed=t.guessed and x.guessed, **both)  # type: ignore[arg-type]
-    if all(isinstance(y, (Listing, Shared, Mixed)) for y in (t, x)):
+    if all(isinstance(y, (Listing, Shared)) or of_two_kinds(y) for y in (t, x)):
         kinds = [found for found in map(_kinds, (t, x)) if found] or [(PYTHON_INT,)]
         raise WrongGuess(dict.fromkeys(_makers(t) | _makers(x), Carried(joined(kinds[0], kinds[-1]))))
     for y, other in ((t, x), (x, t)):
         if isinstance(y, Listing) and (y.kind is None or _only_guessed(y)):
             raise _as_other(y.maker, other, WrongGuess())
     raise Unlowered("lists of different things on different ways")
+
+
+def of_two_kinds(x: Lists) -> bool:
+    """Whether it is a list of numbers of two kinds."""
+    return isinstance(x, Mixed) and not isinstance(x.payloads, Nested)
 
 
 def _kinds(x: Lists) -> Members:
@@ -247,7 +252,7 @@ def _as_other(key: Hashable, x: Lists, wrong: WrongGuess) -> WrongGuess:
     elif isinstance(x, (ArrayList, Nested)):
         wrong.alike[key] = next(iter(x.makers))
     elif isinstance(x, Mixed):
-        wrong.found[key] = Carried(x.members)
+        wrong.found[key] = Carried(x.members) if of_two_kinds(x) else Either(x.members)
     elif x.kind is not None:
         wrong.found[key] = Carried((x.kind,)) if isinstance(x, Shared) else x.kind
     return wrong

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from runtime.execute.native.array_lists import COUNT_AT, ITEMS_AT, cells
 from runtime.execute.native.emit import Emitter
-from runtime.execute.native.kinds import Members, Scalar
+from runtime.execute.native.kinds import PYTHON_BOOL, PYTHON_INT, Members, Scalar
 from runtime.execute.native.values import (
     Arr,
     ArrayList,
@@ -64,7 +64,8 @@ class Objects:
         if isinstance(shape, Maybe):
             return self.or_none(shape, slots)
         if isinstance(shape, Shared):
-            return self.once(shape, e.effect(f"load ptr, ptr {self.hole(slots)}"))
+            handle = e.effect(f"load ptr, ptr {self.hole(slots)}")
+            return self.once(dataclasses.replace(shape, handle=handle))
         if isinstance(shape, (Listing, Table, Mixed, Nested)):
             return self.build_list(*self.items(shape, slots))
         if isinstance(shape, Keyed):
@@ -113,7 +114,10 @@ class Objects:
 
             return parts[0][0], row
 
+        if isinstance(x, Mixed) and isinstance(x.payloads, Nested):
+            return self.lists_of_two_kinds(x.members, [self.hole(slots) for _ in range(2)])
         if isinstance(x, Mixed):
+            assert not isinstance(x.payloads, Nested) and not isinstance(x.tags, Nested)
             (n, payload), (_, tag) = (self.places(part, slots) for part in (x.payloads, x.tags))
             return n, lambda k: self.box_either(x.members, payload(k), e.effect(f"load i8, ptr {tag(k)}"))
         if isinstance(x, (Listing, Shared)):
@@ -161,18 +165,40 @@ class Objects:
         e, kind = self.e, x.kind
         assert kind is not None
         held = self.field(found, ITEMS_AT, "ptr")
-        one = Shared("", kind, frozenset(), 0, 0)
 
         def row(k: str) -> str:
             place = e.effect(f"getelementptr ptr, ptr {held}, i64 {k}")
-            return self.once(one, e.effect(f"load ptr, ptr {place}"))
+            return self.once(Shared(e.effect(f"load ptr, ptr {place}"), kind, frozenset(), 0, 0))
 
         return self.field(found, COUNT_AT, "i64"), row
 
-    def once(self, x: Shared, found: str) -> str:
-        """What a list is handed back as: the same object each time."""
+    def lists_of_two_kinds(self, members: Members, at: Sequence[str]) -> tuple[str, Callable[[str], str]]:
+        """The same of lists of numbers of two kinds: payloads and tags are at these addresses."""
         e = self.e
-        made = cells(e, dataclasses.replace(x, handle=found))
+        found = [e.effect(f"load ptr, ptr {place}") for place in at]
+        held = [self.field(of, ITEMS_AT, "ptr") for of in found]
+
+        def row(k: str) -> str:
+            places = [e.effect(f"getelementptr ptr, ptr {of}, i64 {k}") for of in held]
+            payload, tag = (e.effect(f"load ptr, ptr {place}") for place in places)
+            tags = cells(e, Shared(tag, PYTHON_BOOL, frozenset(), 0, 0)).data
+
+            def number(data: str, i: str) -> str:
+                first = e.effect(f"load ptr, ptr {tags}")
+                which = e.effect(f"load i8, ptr {e.effect(f'getelementptr i8, ptr {first}, i64 {i}')}")
+                return self.box_either(members, e.effect(f"getelementptr i64, ptr {data}, i64 {i}"), which)
+
+            return self.once(Shared(payload, PYTHON_INT, frozenset(), 0, 0), number)
+
+        return self.field(found[0], COUNT_AT, "i64"), row
+
+    def once(self, x: Shared, number: Callable[[str, str], str] | None = None) -> str:
+        """What a list is handed back as: the same object each time.
+
+        number: makes an object of one of its numbers, from the address of the first one and its place.
+        """
+        e, kind = self.e, x.kind
+        made = cells(e, x)
         cell = e.effect(f"getelementptr i8, ptr {made.length}, i64 24")
         before = e.effect(f"load ptr, ptr {cell}")
         new, old, out = e.block("new"), e.block("old"), e.block("once")
@@ -184,13 +210,13 @@ class Objects:
         e.start(new)
         with e.scope():
             n, data = e.effect(f"load i64, ptr {made.length}"), e.effect(f"load ptr, ptr {made.data}")
-            size, kind = x.kind.dtype.itemsize, x.kind
 
-            def number(k: str) -> str:
-                offset = e.effect(f"mul i64 {k}, {size}")
-                return self.box(kind, e.effect(f"getelementptr i8, ptr {data}, i64 {offset}"))
+            def of_one_kind(first: str, k: str) -> str:
+                offset = e.effect(f"mul i64 {k}, {kind.dtype.itemsize}")
+                return self.box(kind, e.effect(f"getelementptr i8, ptr {first}, i64 {offset}"))
 
-            listed = self.build_list(n, number)
+            make = number or of_one_kind
+            listed = self.build_list(n, lambda k: make(data, k))
             e.line(f"store ptr {listed}, ptr {cell}")
             phi.ways.append((listed, e.here.label))
             e.jump(out)

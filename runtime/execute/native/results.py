@@ -7,6 +7,7 @@ object that the caller could tell from the one that Python would give is not han
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 
 from runtime.errors import Span
 from runtime.execute.native import lists, merge, nested_lists
@@ -52,10 +53,7 @@ def handed_back(state: State, x: Val, seen: dict[Val, None]) -> Val:
             raise Unlowered("a view that is returned")
         return dataclasses.replace(x, handle=merge.HOLE)
     if isinstance(x, (Nested, Table, Mixed)):
-        for other in seen:
-            places = [_place(y) for y in (x, other) if type(y) is type(x)]
-            if len(places) == 2 and all(places):  # two would be made of one
-                state.e.bail_if(state.e.op(f"icmp eq ptr {', '.join(places)}"))
+        _apart(state, x, seen)
     if isinstance(x, (Shared, Nested)):
         seen[x] = None
         kind = nested_lists.form_of(state, x).kind if isinstance(x, Nested) else x.kind
@@ -97,6 +95,21 @@ def _dict(state: State, x: Keyed, seen: dict[Val, None]) -> Keyed:
 def made_at(graph: Graph, x: Operand) -> Span | None:
     """Where a result was made."""
     return next((node.span for node in graph.nodes if x in node.outputs), None)
+
+
+def _apart(state: State, x: Nested | Table | Mixed, seen: Iterable[Val]) -> None:
+    """See to it that a list is none of those before: two would be made of one."""
+    if isinstance(x, Mixed) and any(_of_the_other_rank(x, other) for other in seen):
+        raise Unlowered("a list that may be in another one that is returned")
+    for other in seen:
+        places = [_place(y) for y in (x, other) if type(y) is type(x)]
+        if len(places) == 2 and all(places):
+            state.e.bail_if(state.e.op(f"icmp eq ptr {', '.join(places)}"))
+
+
+def _of_the_other_rank(x: Mixed, other: Val) -> bool:
+    """Whether one of two is a list of lists of numbers of two kinds, and the other such a list."""
+    return isinstance(other, Mixed) and merge.of_two_kinds(x) != merge.of_two_kinds(other)
 
 
 def _place(x: Val) -> str:

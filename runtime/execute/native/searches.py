@@ -11,11 +11,12 @@ from runtime.execute.native import lists
 from runtime.execute.native.array_lists import trips
 from runtime.execute.native.emit import FALSE, TRUE, Emitter
 from runtime.execute.native.kinds import PYTHON_BOOL, PYTHON_INT, Unlowered
+from runtime.execute.native.merge import of_two_kinds
 from runtime.execute.native.ranges import SIZE
 from runtime.execute.native.scalars import binary, truth
 from runtime.execute.native.shares import Serial
 from runtime.execute.native.state import State
-from runtime.execute.native.values import Listing, Lists, Mixed, Num, Shared, Table, Tup, Val, one
+from runtime.execute.native.values import Listing, Lists, Num, Shared, Table, Tup, Val, one
 
 
 def contains(state: State, x: Lists, item: Val) -> Num:
@@ -88,7 +89,7 @@ def _prepared(state: State, x: Lists, item: Val) -> None:
 def _in_cells(x: Lists) -> bool:
     if isinstance(x, Table):
         return all(map(_in_cells, x.columns))
-    return isinstance(x, (Listing, Shared, Mixed))
+    return isinstance(x, (Listing, Shared)) or of_two_kinds(x)
 
 
 def _not_nan(e: Emitter, item: Val) -> None:

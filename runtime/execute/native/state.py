@@ -55,6 +55,13 @@ class Inner:
 
 
 @dataclass(frozen=True)
+class Either:
+    """Lists of numbers of two kinds."""
+
+    members: Members
+
+
+@dataclass(frozen=True)
 class Held:
     """What the arrays in a list have in common.
 
@@ -75,7 +82,7 @@ class Row:
 
 
 Form = Union[
-    Scalar, Members, Carried, Inner, Held, Row
+    Scalar, Members, Carried, Inner, Either, Held, Row
 ]  # what is in a list; two kinds of numbers are a tuple
 
 

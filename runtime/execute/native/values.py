@@ -252,11 +252,11 @@ class Table:
 
 @dataclass(frozen=True)
 class Mixed:
-    """A list of numbers of two kinds: their payloads, and their tags."""
+    """A list of numbers of two kinds, or of lists of these: their payloads, and their tags."""
 
     members: Members
-    payloads: Listing | Shared
-    tags: Listing | Shared
+    payloads: Listing | Shared | Nested
+    tags: Listing | Shared | Nested
 
 
 Lists = Union[Listing, Shared, ArrayList, Nested, Table, Mixed]

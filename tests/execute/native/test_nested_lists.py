@@ -173,3 +173,80 @@ def test_a_list_in_many_tuples_stays_one() -> None:
 )  # fmt: skip
 def test_nothing_is_left_behind(function: Callable[..., Any]) -> None:
     nothing_is_left_behind(function, function is beyond_a_row)
+
+
+# --------------------------------------------------------------------------------- lists of two kinds
+def table_of_products(x, n):  # type: ignore[no-untyped-def]
+    table = [[0.0] * n for _ in range(n)]
+    for i in range(n):
+        for j in range(i):
+            table[i][j] = x[i] * x[j]
+    total = 0.0
+    for row in table:
+        total += sum(row) if n else 0
+    return table, total, np.array(table) if n else 0
+
+
+def product(x, n):  # type: ignore[no-untyped-def]
+    a = [[x[i] + j for j in range(3)] for i in range(n + 1)]
+    b = [[0.5 * i - j for j in range(4)] for i in range(3)]
+    c = [[0.0] * 4 for _ in range(n + 1)]
+    for i in range(n + 1):
+        for j in range(4):
+            for k in range(3):
+                c[i][j] += a[i][k] * b[k][j]
+    return c
+
+
+def whole_or_not(x, n):  # type: ignore[no-untyped-def]
+    rows = []
+    for i in range(n):
+        row = [i]
+        if i % 2:
+            row.append(i / 2)
+        rows.append(row)
+    return rows, len(rows)
+
+
+def shared_rows(x, n):  # type: ignore[no-untyped-def]
+    row = [0.0, 1.0]
+    rows = [row, row]
+    for k in range(n):
+        rows[k % 2][0] = x[k]
+        row[1] += 1.0
+    rows.append([x[0], 2.0])
+    return rows
+
+
+def row_and_rows(x, n):  # type: ignore[no-untyped-def]
+    row = [0.0]
+    rows = [row]
+    for k in range(n):
+        row.append(x[k])
+    return row, rows
+
+
+def taken_apart(x, n):  # type: ignore[no-untyped-def]
+    rows = [[0.0, x[k]] for k in range(n)]
+    if n > 3:
+        rows.pop(1)
+        del rows[0]
+        rows.reverse()
+        rows[0] = [x[0]]
+    for row in rows:
+        row[0] += 0.5
+    return rows
+
+
+TWO_KINDS = [(table_of_products, True), (product, True), (whole_or_not, True), (shared_rows, True),
+             (row_and_rows, False), (taken_apart, False)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("function", "lowered"), TWO_KINDS, ids=[f.__name__ for f, _ in TWO_KINDS])
+def test_lists_of_lists_of_two_kinds(function, lowered):  # type: ignore[no-untyped-def]
+    x = np.linspace(-1.0, 2.0, 30)
+    converted = both(function, [(x, n) for n in (7, 1, 0, 20)], lowered=lowered)
+    found = converted(x, 8)
+    wanted = function(x, 8)
+    rows, plain = (f[0] if isinstance(f, tuple) else f for f in (found, wanted))
+    assert [[a is b for b in rows] for a in rows] == [[a is b for b in plain] for a in plain]
