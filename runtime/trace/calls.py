@@ -48,6 +48,7 @@ from runtime.types import (
     NumberType,
     ObjectType,
     StaticType,
+    TupleType,
     Type,
     WeakType,
     is_namedtuple,
@@ -68,16 +69,11 @@ _SEQUENCES = frozenset(
         "broadcast_arrays linalg.multi_dot ix_ asanyarray ascontiguousarray lexsort"
     ).split()
 )
-_MATH_INT = {
-    math.floor,
-    math.ceil,
-    math.trunc,
-    math.gcd,
-    math.comb,
-    math.perm,
-    math.isqrt,
-    math.factorial,
-    math.lcm,
+_MATH_INT = {getattr(math, n) for n in "floor ceil trunc gcd comb perm isqrt factorial lcm".split()}
+_MATH_OTHER: dict[str, Type] = {
+    "modf": TupleType((WEAK_FLOAT, WEAK_FLOAT)),
+    "frexp": TupleType((WEAK_FLOAT, WEAK_INT)),
+    **dict.fromkeys(("prod", "fsum", "sumprod", "dist"), OBJECT),
 }
 _MATH_BOOL = {math.isnan, math.isinf, math.isfinite, math.isclose}
 _CLOCKS: dict[Any, Type] = {
@@ -567,8 +563,7 @@ def run_time_call(
     if isinstance(target, types.BuiltinFunctionType) and getattr(target, "__module__", None) == "math":
         if all(isinstance(trace.type_of(a), (WeakType, ArrayType, NumberType)) or is_static(a) for a in args):
             claim = WEAK_INT if target in _MATH_INT else WEAK_BOOL if target in _MATH_BOOL else WEAK_FLOAT
-            if getattr(target, "__name__", "") in ("modf", "frexp", "prod", "fsum", "sumprod", "dist"):
-                claim = OBJECT
+            claim = _MATH_OTHER.get(target.__name__, claim)
     if isinstance(target, types.BuiltinFunctionType) and not args and not kwargs and claim is None:
         claim = _CLOCKS.get(target)
     called_there = warn if target is warnings.warn else f

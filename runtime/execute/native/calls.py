@@ -17,7 +17,7 @@ import numpy as np
 from runtime import elements
 from runtime.boxes import Cell
 from runtime.elements import as_python
-from runtime.execute.native import complexes, containers, vector_math
+from runtime.execute.native import complexes, containers, float_parts, vector_math
 from runtime.execute.native.arrays import (
     address,
     copied,
@@ -350,6 +350,7 @@ CALLABLES: dict[Any, Handler] = {
     math.atan2: _libm_of_two("atan2"),
     math.pow: _libm_of_two("pow"),
     **{getattr(math, name): _libm(name) for name in LIBM},
+    **float_parts.CALLABLES,
 }
 
 

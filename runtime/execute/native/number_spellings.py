@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import math
+import sys
 from collections.abc import Callable, Hashable
 from typing import Any
 
@@ -31,6 +32,7 @@ from runtime.types import WeakType
 Function = Callable[..., Any]
 _EXACT = 22  # the largest power of ten that is a float
 _WHOLE = 2.0**52  # floats from here on are whole numbers
+_BY_PRODUCTS = sys.version_info >= (3, 12)  # how math.hypot adds up squares
 _SPLIT = 134217729.0  # times this, a float falls into two halves
 
 
@@ -318,6 +320,65 @@ def bit_count(n: Any) -> Any:
     return while_loop(lambda n, count: n != 0, lambda n, count: (n & (n - 1), count + 1), (abs(n), 0))[1]
 
 
+def hypot(*coordinates: Any) -> Any:
+    """math.hypot of floats that are neither very large nor very small, step by step as Python does it."""
+    only_if(1 < len(coordinates) <= 4 and all(map(number, coordinates)))
+    sizes = [abs(asked(float, x)) for x in coordinates]
+    largest = sizes[0]
+    for x in sizes:
+        left_if(np.logical_not(np.isfinite(x)))
+    for x in sizes[1:]:
+        largest = _larger(largest, x)
+    return cond(largest == 0.0, lambda: largest, lambda: _length(sizes, largest))
+
+
+def _larger(a: Any, b: Any) -> Any:
+    return cond(b > a, lambda: b, lambda: a)
+
+
+def _length(sizes: list[Any], largest: Any) -> Any:
+    """The root of the sum of squares; what is lost on the way is added in the end."""
+    power = asked(math.frexp, largest)[1]
+    left_if((power > 900) | (power < -900))
+    scale = asked(math.ldexp, 1.0, -power)
+    scaled = [x * scale for x in sizes]
+    total, lost = 1.0, [0.0, 0.0, 0.0]
+
+    def add(x: Any, k: int) -> None:
+        nonlocal total
+        before, total = total, total + x
+        lost[k] = lost[k] + ((before - total) + x)
+
+    def squared(x: Any, sign: float, last: bool) -> None:
+        high, low = _halves(x)
+        if _BY_PRODUCTS:
+            whole = sign * x * x
+            rest = sign * high * high - whole + sign * high * low + sign * low * high + sign * low * low
+            lost[0] = lost[0] + rest
+            return add(whole, 1)
+        add(sign * high * high, 0)
+        add(sign * 2.0 * high * low, 1)
+        if last:
+            return add(sign * low * low, 2)
+        lost[2] = lost[2] + low * low
+
+    def rest() -> Any:
+        more = lost[0] + lost[1]
+        return total - 1.0 + (more if _BY_PRODUCTS else more + lost[2])
+
+    for x in scaled:
+        squared(x, 1.0, False)
+    root = asked(math.sqrt, rest())
+    squared(root, -1.0, True)
+    return (root + rest() / (2.0 * root)) / scale
+
+
+def dist(p: Any, q: Any) -> Any:
+    """math.dist of two points with known coordinates."""
+    only_if(type(p) is tuple and type(q) is tuple and len(p) == len(q))
+    return hypot(*(asked(float, a) - asked(float, b) for a, b in zip(p, q, strict=True)))
+
+
 SPELLINGS: dict[Hashable, Function] = {
     "np.where": where,
     "np.clip": clip,
@@ -339,6 +400,8 @@ SPELLINGS: dict[Hashable, Function] = {
     math.degrees: _float_times(180.0 / math.pi),
     math.radians: _float_times(math.pi / 180.0),
     math.log: log,
+    math.hypot: hypot,
+    math.dist: dist,
     math.fmod: fmod,
     math.modf: modf,
     math.gcd: gcd,

@@ -19,7 +19,7 @@ from runtime.ir.walk import walk_nodes
 from runtime.passes.pipeline import optimise
 from runtime.trace.api import trace_call
 from runtime.trace.record import Argument
-from runtime.types import ArrayType, ObjectType, StaticType, Type, WeakType, describes
+from runtime.types import ArrayType, ObjectType, StaticType, TupleType, Type, WeakType, describes
 
 TABLE: dict[Hashable, Callable[..., Any]] = {**spellings.SPELLINGS, **number_spellings.SPELLINGS}
 
@@ -54,6 +54,8 @@ def _plain(t: Type) -> bool:
     """Whether it is a type of numbers and arrays on this machine, or a constant."""
     if isinstance(t, ArrayType):
         return t.device == "cpu" and t.shape is not None and (t.scalar or t.shape != ())
+    if isinstance(t, TupleType):
+        return all(map(_plain, t.items))
     return isinstance(t, (WeakType, StaticType))
 
 
@@ -68,7 +70,7 @@ def _spelled(op: Hashable, types: tuple[Type, ...], keywords: tuple[str, ...], w
             given[k] = x
         return TABLE[op](*given[:count], **dict(zip(keywords, given[count:], strict=True)))
 
-    arguments = [Argument(f"x{k}", None, types[k]) for k in loose]
+    arguments = [Argument(f"x{k}", _example(types[k]), types[k]) for k in loose]
     try:
         found = trace_call(
             run, arguments, {}, name=str(getattr(op, "__name__", op)).replace(".", "_"), strict=True
@@ -84,6 +86,10 @@ def _spelled(op: Hashable, types: tuple[Type, ...], keywords: tuple[str, ...], w
         for key, skipped in [_key(n)]
     )
     return None if found.guards or again or not known else graph
+
+
+def _example(t: Type) -> Any:
+    return tuple(map(_example, t.items)) if isinstance(t, TupleType) else getattr(t, "value", None)
 
 
 def _agree(found: Type, wanted: Type) -> bool:

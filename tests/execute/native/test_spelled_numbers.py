@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from runtime.execute.native import number_spellings, spelled
 from runtime.execute.native.executor import unavailable
 from tests.execute.native.harness import both
 
@@ -46,6 +47,9 @@ def cases(v, i):  # type: ignore[no-untyped-def]
         "math.fmod": lambda v, i: (
             math.fmod(v, 0.3), math.fmod(-v, i + 0.5), math.modf(v)[0], math.modf(v)[1]),
         "math.log": lambda v, i: (math.log(abs(v) + 1, 2) - math.log(i + 1, 10),),
+        "hypot": lambda v, i: (
+            math.hypot(v, 2.0), math.hypot(v, v), math.hypot(v, i, 0.3), math.dist((v, 1.0), (i, 0.0))),
+        "frexp": lambda v, i: (math.ldexp(v + 3e6, i - 3), *math.frexp(v - 3e6)),
         "bits": lambda v, i: (i.bit_length(), (-i).bit_length(), i.bit_count()),
         "gcd": lambda v, i: (
             math.gcd(i, 12), math.gcd(-i, 0), math.lcm(i, 12), math.comb(i + 3, 3), math.comb(2, i)),
@@ -130,6 +134,25 @@ def through_branches(x, t):  # type: ignore[no-untyped-def]
 def test_arrays_without_axes_in_regions() -> None:
     converted = both(through_branches, [(FLOATS[3:9], 0.5), (FLOATS[3:8], 1.5)])
     assert not converted.traces[0].concrete.native.bails
+
+
+def lengths(x, y, z):  # type: ignore[no-untyped-def]
+    made = np.empty((2, len(x)))
+    for k in range(len(x)):
+        made[0, k] = math.hypot(x[k], y[k])
+        made[1, k] = math.hypot(x[k], y[k], z[k])
+    return made
+
+
+@pytest.mark.parametrize("by_products", (False, True))
+def test_lengths_in_both_ways(by_products: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python has added up squares in two ways; both are within a hair of the truth, so mostly the same."""
+    monkeypatch.setattr(number_spellings, "_BY_PRODUCTS", by_products)
+    spelled._spelled.cache_clear()
+    draws = np.random.default_rng(3)
+    x, y, z = draws.normal(size=(3, 3000)) * 10.0 ** draws.uniform(-3, 3, size=(3, 3000))
+    assert not both(lengths, [(x, y, z)]).traces[-1].concrete.native.bails
+    spelled._spelled.cache_clear()
 
 
 SINGLE, SHORT = np.finfo(np.float32), np.iinfo(np.int32)
