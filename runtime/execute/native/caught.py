@@ -18,7 +18,7 @@ from runtime.ir.builder import Builder
 from runtime.ir.calls import all_nodes
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.parts import Try
-from runtime.ir.walk import map_regions, walk_nodes
+from runtime.ir.walk import clone, map_regions, walk_nodes
 from runtime.trace.regions import close_regions
 from runtime.types import ObjectType, join, static_or_weak
 
@@ -71,7 +71,7 @@ def _emit(builder: Builder, env: Env, node: Node) -> None:
             raise _Other
         env.update(zip(node.outputs, found, strict=True))
         return
-    node = map_regions(node, _region)
+    node = map_regions(node, lambda region: clone(_region(region)))  # a handler may stand in several places
     outputs = builder.add(
         node.op,
         [_at(env, x) for x in node.inputs],

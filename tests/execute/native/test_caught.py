@@ -12,6 +12,8 @@ import pytest
 
 import autograph as ag
 from runtime.config import settings
+from runtime.execute.native.caught import without_tries
+from runtime.ir.walk import all_values, walk_nodes
 
 NUMBERS = np.random.default_rng(3).random(60)
 
@@ -395,3 +397,14 @@ def test_what_calls_python_within_is_left_to_the_plan() -> None:
         for n in (5, 6, 7):
             assert converted(x.copy(), n) == by_a_call(x.copy(), n)
         assert "a try statement" in str(ag.explain(converted))
+
+
+def test_what_is_there_twice_shares_nothing() -> None:
+    """Analyses go by which node and which value it is."""
+    with settings.override(executor="native", compile="now"):
+        converted = ag.function(bank)
+        converted(NUMBERS)
+    graph = without_tries(converted.traces[-1].concrete.optimised)
+    assert not [node for node in walk_nodes(graph) if node.op == "try"]
+    nodes, values = list(walk_nodes(graph)), list(all_values(graph))
+    assert len(nodes) == len(set(nodes)) and len(values) == len(set(values))
