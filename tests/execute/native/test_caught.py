@@ -251,7 +251,11 @@ def bank(xs: Any) -> Any:
                 account.withdraw(x)
             else:
                 account.deposit(x)
-            done += 1
+            if x > 0.25:
+                done += account.moves
+                account.balance += 0.001
+            else:
+                done += 1
             if x > 0.5:
                 account.deposit(x - 0.45)
             else:
