@@ -19,14 +19,15 @@ from runtime.types import ArrayType
 
 REDUCTIONS = {"np.sum": "add", "np.prod": "multiply", "np.max": "maximum", "np.min": "minimum"}
 OF_BOOLS = {"np.any": "logical_or", "np.all": "logical_and"}
-# Functions that call the method of the same name, with how many operands that method takes by position; and
-# how many are needed, of which the function says so in other words.
+# Functions that call the method of the same name: how many operands they need by position, of which they say
+# so in other words, how many the method takes so at most, and whether there is an axis to name.
 METHODS = {
-    "np.argmax": 2, "np.argmin": 2, "np.argsort": 2, "np.cumsum": 2, "np.cumprod": 2, "np.diagonal": 4,
-    "np.nonzero": 1, "np.ravel": 1, "np.repeat": 3, "np.reshape": 2, "np.searchsorted": 2, "np.swapaxes": 3,
-    "np.take": 3, "np.trace": 4,
+    "np.argmax": (1, 2, True), "np.argmin": (1, 2, True), "np.argsort": (1, 2, True),
+    "np.cumsum": (1, 2, True), "np.cumprod": (1, 2, True), "np.diagonal": (1, 4, False),
+    "np.nonzero": (1, 1, False), "np.ravel": (1, 1, False), "np.repeat": (2, 3, True),
+    "np.reshape": (2, 2, False), "np.searchsorted": (2, 2, False), "np.swapaxes": (3, 3, False),
+    "np.take": (2, 3, True), "np.trace": (1, 4, False),
 }  # fmt: skip
-LEAST = {"np.repeat": 2, "np.reshape": 2, "np.searchsorted": 2, "np.swapaxes": 3, "np.take": 2}
 # Operators and ufuncs to which a float array and an int are what the array and that float are.
 MIXED = frozenset(
     (
@@ -49,7 +50,8 @@ _MEANS = (np.dtype(np.float64),) if np.__version__.startswith("1.") else tuple(m
 
 def direct(node: Node) -> Template | None:
     """How the node is written without the detour."""
-    if not node.inputs or node.attrs and node.attrs != (("form", "method"),):
+    given = len(node.inputs) - len(node.keywords)
+    if not given or node.attrs and node.attrs != (("form", "method"),):
         return None
     t = node.inputs[0].type
     if not isinstance(t, ArrayType) or t.scalar or t.device != "cpu":
@@ -62,8 +64,9 @@ def direct(node: Node) -> Template | None:
         return _reduction(node, t)
     if node.op == "np.transpose" and len(node.inputs) == 1:
         return Template((Slot(0, ATOM), ".T"), order=(0,))
-    most = METHODS.get(node.op, 0)
-    if LEAST.get(node.op, 1) <= len(node.inputs) <= most and set(node.keywords) <= {"axis"}:
+    least, most, along = METHODS.get(node.op, (1, 0, False))
+    named = {"axis"} if along and len(node.inputs) <= most else set()
+    if least <= given <= most and set(node.keywords) <= named:
         return call_template([Slot(0, ATOM), f".{node.op.removeprefix('np.')}("], _rest(node))
     return None
 
@@ -77,7 +80,9 @@ def _rest(node: Node) -> list[tuple[str, int]]:
 
 def _reduction(node: Node, t: ArrayType) -> Template | None:
     given = len(node.inputs) - len(node.keywords)
-    if given > 2 or not set(node.keywords) <= {"axis", "keepdims", "dtype"}:
+    if given > 2 or not set(node.keywords) <= {"axis", "keepdims", "dtype"} - (
+        {"axis"} if given > 1 else set()
+    ):
         return None
     name = {**REDUCTIONS, **OF_BOOLS}[node.op]
     arguments = [("", 0), *_rest(node)]

@@ -398,12 +398,19 @@ def asked_type(fn: Callable[..., Any], a: ArrayType, shape: tuple[int, ...], **o
 _DTYPE_SECOND = ("np.array", "np.asarray", "np.asanyarray", "np.ascontiguousarray")
 
 
-def bind(order: str, operands: Sequence[Type], keywords: dict[str, Type]) -> dict[str, Type]:
+class Given(dict[str, Type]):
+    """Operands by parameter name; of one that a call lacks nothing is known: the call raises."""
+
+    def __missing__(self, name: str) -> Type:
+        raise Unknown
+
+
+def bind(order: str, operands: Sequence[Type], keywords: dict[str, Type]) -> Given:
     """The operands by parameter name; `order` names the parameters."""
     names = order.split()
     if len(operands) > len(names) or not set(keywords) <= set(names[len(operands) :]):
         raise Unknown
-    return dict(zip(names, operands, strict=False)) | keywords
+    return Given(zip(names, operands, strict=False), **keywords)
 
 
 def takes_tuples_for_lists(row: OpDef, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:

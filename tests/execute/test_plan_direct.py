@@ -86,6 +86,36 @@ def test_errors_and_warnings_are_those_of_the_function() -> None:
     )
 
 
+# Calls that the functions do not take; each says so in its own words, where a method has others.
+REFUSED: tuple[Callable[[Any], Any], ...] = (
+    lambda x: np.mean(bogus=x),
+    lambda x: np.transpose(bogus=x),
+    lambda x: np.argmax(axis=x),
+    lambda x: np.sum(axis=x),
+    lambda x: np.sum(x, 0, axis=0),
+    lambda x: np.all(x, 0, axis=0),
+    lambda x: np.repeat(x, axis=0),
+    lambda x: np.take(x, axis=0),
+    lambda x: np.argsort(x, 0, axis=0),
+    lambda x: np.diagonal(x, axis=0),
+    lambda x: np.reshape(x, axis=0),
+    lambda x: np.nonzero(x, axis=0),
+    lambda x: np.ravel(x, axis=0),
+    lambda x: np.trace(x, axis=0),
+    lambda x: np.swapaxes(x, 0, axis=1),
+    lambda x: np.searchsorted(x, axis=0),
+)
+
+
+@pytest.mark.parametrize("number", range(len(REFUSED)))
+def test_what_functions_do_not_take(number: int) -> None:
+    function = REFUSED[number]
+    for executor in ("numpy", "native"):
+        with settings.override(executor=executor):
+            for x in (*VECTORS[:2], *MATRICES[:2]):
+                assert outcome(ag.function(function), x) == outcome(function, x)
+
+
 def test_small_ints_beside_floats_are_floats() -> None:
     f = lambda x: (1 - x) * 3 + (x > 2) + (1 << 25) * x
     for x in (VECTORS[0], VECTORS[1], VECTORS[2]):
