@@ -87,6 +87,31 @@ def row(name: str) -> OpDef:
         ) from None
 
 
+def as_function(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...] | None:
+    """What a method of an array is given, as the function of its name takes it; None where that takes it
+    otherwise, or does not know it."""
+    if name == "choose" and len(args) > 1:
+        return (args,)  # one by one
+    if name in ("any", "all") and len(args) > 1:
+        return None  # the dtype
+    return None if name in ("std", "var") and "correction" in kwargs else args
+
+
+# Functions that take no list first, or give back one.
+NO_LIST = frozenset(
+    f"np.{name}"
+    for name in (
+        "trim_zeros split hsplit vsplit dsplit unstack rollaxis copyto put place putmask fill_diagonal "
+        "take_along_axis put_along_axis diag_indices_from tril_indices_from triu_indices_from"
+    ).split()
+)
+# Those, and whose first argument is a shape, or which cast the numbers of a list as they do not those of an
+# array.
+NO_ARRAY = NO_LIST | {
+    f"np.{name}" for name in "arange bincount empty eye full ones result_type tri zeros".split()
+}
+
+
 # Functions written in C, whose parameters not every version of NumPy tells.
 _IN_C = {
     "accumulate": ("array", "axis", "dtype", "out"),

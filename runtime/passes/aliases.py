@@ -236,7 +236,7 @@ def _of_numbers(node: Node) -> bool:
 
 def _array_write(node: Node) -> bool:
     """Whether the node writes elements into an array and keeps none of its operands."""
-    return isinstance(_target(node).type, ArrayType) and not node.op.startswith("py.")
+    return bool(node.inputs) and isinstance(_target(node).type, ArrayType) and not node.op.startswith("py.")
 
 
 def _target(node: Node) -> Operand:

@@ -27,7 +27,7 @@ from runtime.ir.graph import Const
 from runtime.ir.opdef import OpDef
 from runtime.ops.draws import made_stream, result_type
 from runtime.ops.rules import takes_tuples_for_lists
-from runtime.ops.table import out_named
+from runtime.ops.table import NO_ARRAY, as_function, out_named
 from runtime.trace import callees, dicts, growing, items, outside, records
 from runtime.trace.attributes import Method, guard_special, set_attr, special_method
 from runtime.trace.builtins import BUILTINS
@@ -235,8 +235,6 @@ def pure(f: Any) -> bool:
 
 
 _WARNS = object()
-# Whose first argument is a shape, or which cast the numbers of a list otherwise than those of an array.
-_NO_ARRAY = frozenset(("np.bincount", "np.empty", "np.eye", "np.full", "np.ones", "np.zeros"))
 
 
 def _computed(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -267,7 +265,7 @@ def call_numpy(trace: Trace, row: OpDef, target: Any, args: tuple[Any, ...], kwa
         if args and growing.known(trace, args[0]) is not None:
             claim = growing.joined_type(trace, row, args[0], args[1:], kwargs)
             args = (trace.receiver(args[0]), *args[1:])  # it is read, and nobody keeps it
-    elif args and row.name not in _NO_ARRAY and known_class(args[0]) is list:
+    elif args and row.name not in NO_ARRAY and known_class(args[0]) is list:
         args = (_as_array(trace, args[0]), *args[1:])
     result = trace.record(row.name, args, kwargs, type=None if claim == OBJECT else claim)
     called(trace, target, (*args, *kwargs.values()))
@@ -315,8 +313,9 @@ def call_method(trace: Trace, m: Method, args: tuple[Any, ...], kwargs: dict[str
         if name == "resize":
             trace.doom(_RESIZED)
         row = trace.by_method.get(name)
-        if row is not None:
-            (x, *rest), kwargs = out_named(row, (x, *args), kwargs)
+        given = as_function(name, args, kwargs)
+        if row is not None and given is not None:
+            (x, *rest), kwargs = out_named(row, (x, *given), kwargs)
             result = trace.record(row.name, [x, *rest], kwargs, attrs={"form": "method"})
             return result if kwargs.get("out") is None else kwargs["out"]
         return _plain_method(trace, x, name, args, kwargs, OBJECT)

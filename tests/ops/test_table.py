@@ -10,14 +10,18 @@ import pathlib
 import random
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
+import autograph as ag
+from runtime.config import settings
 from runtime.errors import GraphError
 from runtime.ir.opdef import EFFECT, PURE, WRITE, OpDef
 from runtime.ops.table import BY_CALLABLE, BY_METHOD, OPS, row
+from tests.execute.native.harness import seen
 from tests.ops.operands import copied
 from tests.ops.samples import maker
 from tests.ops.test_types import NUMPY_ROWS, attempt, ids
@@ -158,3 +162,44 @@ def test_importing_the_table_is_little_work() -> None:
     code = [sys.executable, "-c", COUNTING]
     calls = int(subprocess.run(code, cwd=root, capture_output=True, text=True, check=True).stdout)
     assert calls < 100_000  # 60,000, on every Python
+
+
+def _filled(a: Any) -> list[Any]:
+    return [a[0], 2.0, 0.0, 1.0]
+
+
+# What methods take otherwise than the functions of their names, and functions that take no lists.
+ARGUMENTS: tuple[Callable[..., Any], ...] = (
+    lambda x, a, b: x.choose(a, b),
+    lambda x, a, b: x.choose(a, b, mode="wrap"),
+    lambda x, a, b: x.choose([a, b]),
+    lambda x, a, b: x.choose([a, b], None).tolist(),
+    lambda x, a, b: (x.any(0, bool), x.all(0, bool)),
+    lambda x, a, b: x.any(0, None, True),
+    lambda x, a, b: x.all(0, None, None, True),
+    lambda x, a, b: x.std(correction=1),
+    lambda x, a, b: a.var(correction=1),
+    lambda x, a, b: np.std(a, correction=1),
+    lambda x, a, b: np.trim_zeros(_filled(a)),
+    lambda x, a, b: np.split(_filled(a), 2),
+    lambda x, a, b: np.hsplit([a, b], 2),
+    lambda x, a, b: np.take_along_axis(_filled(a), x, 0),
+    lambda x, a, b: np.put(_filled(a), 0, 1),
+    lambda x, a, b: np.copyto(_filled(a), a),
+    lambda x, a, b: np.sum(),
+    lambda x, a, b: np.cumsum(a, a, a),
+    lambda x, a, b: np.var(a=a),
+    lambda x, a, b: (np.zeros(), np.eye(), np.linspace(3)),
+    lambda x, a, b: np.put(),
+)
+
+
+@pytest.mark.parametrize("number", range(len(ARGUMENTS)))
+def test_arguments_are_taken_as_they_are_without_us(number: int) -> None:
+    function = ARGUMENTS[number]
+    args = (np.array([1, 0, 1, 0]), np.array([1.0, 0.5, 2.0, 4.0]), np.arange(4.0))
+    for executor in ("numpy", "native"):
+        with settings.override(executor=executor):
+            converted = ag.function(function)
+            for _ in range(2):
+                assert seen(converted, args) == seen(function, args)

@@ -20,6 +20,7 @@ from runtime.execute.native import (
     counters,
     elementwise,
     list_forms,
+    lists,
     merge,
     narrowing,
     over_items,
@@ -59,6 +60,7 @@ from runtime.execute.native.signature import parameters
 from runtime.execute.native.state import Form, State, WrongGuess
 from runtime.execute.native.tested import truths
 from runtime.execute.native.values import (
+    LISTS,
     Arr,
     Lazy,
     Num,
@@ -71,6 +73,7 @@ from runtime.execute.native.values import (
 from runtime.execute.native.waiting import PRODUCTS, may_wait
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.lazy import Lazy as LazyModule
+from runtime.ops.table import NO_LIST
 from runtime.types import ArrayType, Type
 
 if TYPE_CHECKING:
@@ -324,6 +327,8 @@ class _Lowering:
 
     def plain(self, node: Node, args: list[Val]) -> Val:
         """The result of a node without regions."""
+        if node.op in NO_LIST and args and isinstance(args[0], LISTS):
+            raise Unlowered(f"{node.op} of a list")
         made, outside = callbacks.plain(self.state, node, args, self.instructions)
         if outside:
             self.touch()  # other threads may have run
@@ -344,7 +349,8 @@ class _Lowering:
             given = [x for x, of in zip(args, node.inputs, strict=True) if isinstance(of, Value)]
             undo()
             try:
-                made = self.region(graph, given)
+                arrays = [lists.as_array(state, x) if isinstance(x, LISTS) else x for x in given]
+                made = self.region(graph, arrays)  # operators on lists mean something else
             except Unlowered:
                 raise reason from None
             if made is None:

@@ -66,7 +66,7 @@ from runtime.execute.native.waiting import IN_PLACE, UNARY, along_lines
 from runtime.execute.native.waiting import elementwise as is_elementwise
 from runtime.execute.native.waiting import reduction as is_reduction
 from runtime.ir.graph import Node
-from runtime.ops.table import BY_METHOD
+from runtime.ops.table import BY_METHOD, as_function
 from runtime.ops.words import said
 from runtime.types import ArrayType
 
@@ -177,8 +177,8 @@ def method_of_array(
 ) -> Val:
     """A call of a method of an array whose type the graph does not know: the op that it is."""
     row = BY_METHOD[name]
-    if node.attr("starred"):
-        raise Unlowered(f"a call of {name} with a starred argument")
+    if node.attr("starred") or as_function(name, tuple(args), keywords) != tuple(args):
+        raise Unlowered(f"a call of {name} with these arguments")
     same = dataclasses.replace(node, op=row.name)
     count = len(args) + 1
     given = [x, *args, *keywords.values()]

@@ -166,7 +166,8 @@ def typed(state: State, name: str, x: Lazy, dtype: Val | None, axes: Sequence[in
     elif name in ("mean", "var", "std") and kind.kind != "f":
         kind = _exact_double(state, name, x, axes)
     wanted = constant(dtype, None)
-    if wanted is not None and (name in ("any", "all") or np.dtype(wanted) != kind.dtype):
+    told = isinstance(wanted, (np.dtype, type, str)) and name not in ("any", "all")
+    if wanted is not None and not (told and np.dtype(wanted) == kind.dtype):
         raise Unlowered(f"np.{name} in another dtype")
     return x if x.kind == kind else converted(state.e, x, kind)
 

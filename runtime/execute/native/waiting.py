@@ -57,8 +57,9 @@ def elementwise(node: Node) -> bool:
 
 
 def reduction(node: Node) -> bool:
-    """Whether a node reduces an array along axes."""
-    return node.op.startswith("np.") and node.op[3:] in REDUCTIONS
+    """Whether a node reduces an array, its first argument by position, along axes."""
+    named = node.op.startswith("np.") and node.op[3:] in REDUCTIONS
+    return named and len(node.inputs) > len(node.keywords)
 
 
 def along_lines(node: Node) -> bool:

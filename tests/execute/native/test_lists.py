@@ -329,3 +329,21 @@ SEARCHES: list[Callable[..., Any]] = [
 @pytest.mark.parametrize("function", SEARCHES, ids=[f.__name__ for f in SEARCHES])
 def test_searches(function: Callable[..., Any]) -> None:
     both(function, [(X, n) for n in (40, 290, 3, 1, 0)])
+
+
+def of_a_list(n):  # type: ignore[no-untyped-def]
+    made = []
+    for k in range(n):
+        made.append(k)
+    found = np.atleast_1d(made)
+    made.append(7)
+    return found
+
+
+def of_numbers(x):  # type: ignore[no-untyped-def]
+    return np.atleast_1d([1, 2, 3, 4]), x + 1
+
+
+def test_lists_are_arrays_to_functions_in_terms_of_others() -> None:
+    both(of_a_list, [(4,), (3,)], lowered=False)
+    both(of_numbers, [(1.5,), (2.5,)], lowered=False)
