@@ -7,6 +7,7 @@ as in `spellings`; a Python number that NumPy makes an array of is one of float6
 from __future__ import annotations
 
 import builtins
+import inspect
 import math
 import sys
 from collections.abc import Callable, Hashable
@@ -66,9 +67,17 @@ def where(condition: Any, x: Any, y: Any) -> Any:
     return cond(condition, lambda: cast(x, kind), lambda: cast(y, kind))
 
 
-def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
-    """np.clip of a number."""
-    low, high = a_min if min is None else min, a_max if max is None else max
+_NEW = inspect.signature(np.clip).parameters.keys() >= {"min", "max"}
+_BOUNDS = (("a_min", "a_max"), ("min", "max") if _NEW else ())
+
+
+def clip(a: Any, *both: Any, **named: Any) -> Any:
+    """np.clip of a number: between both bounds, or one of those that NumPy has had names for since 2.1."""
+    told = dict(zip(_BOUNDS[0], both, strict=False)) | named
+    names = next((names for names in _BOUNDS if told.keys() <= set(names)), ())
+    only_if(len(told) == len(both) + len(named) and bool(names))
+    only_if(names == _BOUNDS[1] or len(told) == 2)
+    low, high = map(told.get, names)
     only_if(number(a) and all(b is None or number(b) for b in (low, high)))
     kind = own(a)
     only_if(kind.kind in "iuf")

@@ -179,3 +179,20 @@ def test_limits_of_types_are_constants() -> None:
         [(1,)],
         lowered=False,
     )
+
+
+def test_bounds_that_np_clip_does_not_take() -> None:
+    """There are both of those by position, or either of those by name."""
+    refused: tuple[Callable[..., Any], ...] = (
+        lambda x: np.clip(x, 1),
+        lambda x: np.clip(x, a_min=1),
+        lambda x: np.clip(x, 1, a_min=2),
+        lambda x: np.clip(x, 1, 2, min=1),
+    )
+    taken: tuple[Callable[..., Any], ...] = (
+        lambda x: np.clip(x, 1, 2),
+        lambda x: np.clip(x, 1, a_max=2),
+        lambda x: np.clip(x, a_max=2, a_min=1),
+    )
+    for function in (*refused, *taken):
+        both(function, [(3.5,), (np.float64(0.5),), (np.int64(7),)], lowered=False)
