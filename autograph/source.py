@@ -303,7 +303,7 @@ def _not_found(function: types.FunctionType, span: Span) -> SourceNotFound:
     return SourceNotFound(
         what,
         span=span,
-        why="it was made by exec or eval, or in a session that keeps no text, or the file is gone",
+        why="it came by exec, python -c, a pipe or a prompt that keeps no text, or its file is gone",
         fix="define the function in a file, or enter its text in linecache.cache under the file name that it"
         " was compiled with",
     )

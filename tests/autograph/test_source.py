@@ -148,7 +148,7 @@ def test_made_by_exec_without_text(kept, monkeypatch):
     assert "\n".join(told) == (
         "the source of f was not found\n"
         "  at <string>:1 in f\n"
-        "  why: it was made by exec or eval, or in a session that keeps no text, or the file is gone\n"
+        "  why: it came by exec, python -c, a pipe or a prompt that keeps no text, or its file is gone\n"
         "  fix: define the function in a file, or enter its text in linecache.cache under the file name"
         " that it was compiled with"
     )

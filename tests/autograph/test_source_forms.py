@@ -107,7 +107,7 @@ def test_a_cell_that_is_run_again_with_another_text():
 def test_the_interactive_interpreter_without_text():
     console = code.InteractiveInterpreter({})
     console.runcode(compile("def f(x): return x + 1", "<console>", "exec"))
-    with pytest.raises(ag.SourceNotFound, match="in a session that keeps no text"):
+    with pytest.raises(ag.SourceNotFound, match="a prompt that keeps no text"):
         ag.function(console.locals["f"])
 
 
@@ -163,7 +163,7 @@ def test_compiled_without_its_text(tmp_path, monkeypatch):
     path.unlink()
     monkeypatch.syspath_prepend(str(tmp_path))
     module = importlib.import_module("only_bytes")
-    with pytest.raises(ag.SourceNotFound, match="the file is gone"):
+    with pytest.raises(ag.SourceNotFound, match="its file is gone"):
         ag.function(module.f)
     sys.modules.pop("only_bytes")
 
