@@ -261,7 +261,7 @@ class _Statements:
 
     def __init__(self, python: types.FunctionType) -> None:
         found = source.source_of(python)
-        self.file, self.name, self.lines = found.file, python.__code__.co_name, found.text.splitlines()
+        self.file, self.name, self.lines = found.file, python.__code__.co_name, found.text.split("\n")
         self.first = found.line
         definition = found.definition
         body = definition.body if isinstance(definition.body, list) else [definition.body]

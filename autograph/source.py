@@ -149,7 +149,8 @@ def _find(function: types.FunctionType) -> tuple[FunctionNode, list[str], frozen
         what = f"{problem} has a private name, which is another one outside the class"
         raise ConversionRefused(what, span=span) from None
     rebound = frozenset(file.nonlocals.get(code.co_firstlineno, ())) if code.co_freevars else frozenset()
-    return node, file.text.splitlines(keepends=True), rebound
+    # Only this ends a line of Python: a text may hold form feeds and their like.
+    return node, [f"{line}\n" for line in file.text.split("\n")], rebound
 
 
 def _is_source(node: FunctionNode, code: types.CodeType, imports: frozenset[str], owner: str) -> bool:

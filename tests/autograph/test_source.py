@@ -186,6 +186,12 @@ def test_an_edited_file_is_noticed_and_a_reloaded_one_is_read_anew(tmp_path):
         source_of(old)
 
 
+def test_lines_end_where_python_ends_them(tmp_path):
+    module = load(tmp_path, "import sys\n\x0c\n\ndef f(x):\n    t = 'a\x1cb\x0c\u2028c'\n    return x, t\n")
+    assert source_of(module.f).text == "def f(x):\n    t = 'a\x1cb\x0c\u2028c'\n    return x, t\n"
+    assert convert(module.f)(1) == module.f(1)
+
+
 def test_future_imports_and_module_imports_do_not_confuse(tmp_path):
     module = load(
         tmp_path,
