@@ -6,6 +6,7 @@ exact for each item.  What always holds: results of different shapes are an erro
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -62,15 +63,22 @@ class Vmapped(Batched):
         self.not_together = ""
         if not moving:
             raise ValueError("in_axes is None for every argument, so there is nothing to go through")
+        moves = [any(a is not None for a in _spread(axis, x)) for x, axis in zip(given, axes, strict=True)]
 
-        def one(items: Any) -> Any:
+        def one(items: Any, apart: bool = False) -> Any:
             left = iter(items)
             each = [leaf if axis is None else next(left) for leaf, axis in pairs]
             positional, named = tree.unflatten(structure, each)
-            made = self.each(*map(closed, positional), **{k: closed(v) for k, v in named.items()})
+            own = [
+                closed(x) if apart or moved else whole
+                for x, moved, whole in zip(positional, moves, args, strict=True)
+            ]
+            by_name = {k: closed(x) if apart or _has_leaves(x) else kwargs[k] for k, x in named.items()}
+            made = self.each(*own, **by_name)
             return tree.as_data(opened(made, data=True))
 
-        made = self.together(one, moving)
+        # done together, a function writes to nothing, so that containers that all items share may be copies
+        made = self.together(functools.partial(one, apart=True), moving)
         if made is None:
             made = self.by_number(one, moving)
         if made is None:
@@ -180,6 +188,10 @@ def _spread(axis: Any, value: Any) -> list[Any]:
     if given != structure:
         raise ValueError(f"axes {tree.shown(given)} for a value {tree.shown(structure)}")
     return list(entries)
+
+
+def _has_leaves(value: Any) -> bool:
+    return bool(tree.flatten_data(value)[0])
 
 
 def _moved(x: Any, source: int, target: int | None) -> Any:
