@@ -411,15 +411,6 @@ def nan_to_num(x: Any, copy: Any = True, nan: Any = 0.0, posinf: Any = None, neg
     return cond(np.isinf(x), lambda: ends, lambda: made)
 
 
-def kron(a: Any, b: Any) -> Any:
-    """np.kron of arrays of as many axes, one or two."""
-    only_if(rank(a) == rank(b) and rank(a) in (1, 2))
-    if rank(a) == 1:
-        return (a[:, None] * b[None, :]).reshape(a.shape[0] * b.shape[0])
-    sizes = [n * m for n, m in zip(a.shape, b.shape, strict=True)]
-    return (a[:, None, :, None] * b[None, :, None, :]).reshape((sizes[0], sizes[1]))
-
-
 def atleast_1d(x: Any) -> Any:
     """np.atleast_1d."""
     return x if rank(x) else asked(np.array, (x,))[:]
@@ -504,7 +495,7 @@ SPELLINGS: dict[Hashable, Function] = {
         for function in (
             isclose, allclose, array_equal, ptp, average, nansum, nanmean, nanmax, nanmin, trace, percentile,
             quantile, diff, trapezoid, gradient, inner, vdot, cross, polyval, tile, repeat, full_like, take,
-            insert, delete, nan_to_num, kron, atleast_1d, atleast_2d, size, digitize, interp,
+            insert, delete, nan_to_num, atleast_1d, atleast_2d, size, digitize, interp,
         )
     },
 }  # fmt: skip

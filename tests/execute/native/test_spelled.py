@@ -66,7 +66,6 @@ CASES: dict[str, tuple[Callable[..., Any], list[tuple[Any, ...]]]] = {
         [(X, 0, 1.0), (X, -1, Y[0]), (X, 8, 2), (np.arange(4), 2, 2.75)]),
     "nan_to_num": (lambda x: (np.nan_to_num(x), np.nan_to_num(x[0], nan=1), np.nan_to_num(x, posinf=2.0)),
         [(GAPS,), (np.array([np.nan, np.inf, -np.inf, -0.0]),)]),
-    "kron": (lambda x, y: np.kron(x, y) + 0, [(X, Y), (M, N), (np.arange(3), Y)]),
     "atleast": (lambda x, a: (np.atleast_1d(x) + 0, np.atleast_1d(a) + 0, np.atleast_2d(x) + 0), [(X, X[0])]),
     "size": (lambda m: (np.size(m), np.size(m, 0), np.size(m[0, 0])), [(M,)]),
     "digitize": (lambda a, bins: (np.digitize(a, bins), np.digitize(a, bins, right=True)),
