@@ -46,7 +46,7 @@ SECTIONS = (
         "native code: whole graphs",
         NATIVE
         + r"(masked|independent|signature|lower|entry|split|segments|tails|executor|partly|plain_nodes|"
-        + r"handlers)$",
+        + r"handlers|dict_calls)$",
     ),
     ("runtime: functions", r"runtime\.(function\.|autodiff\.staged\.callables)"),
     ("runtime: views", r"runtime\.view\."),

@@ -65,7 +65,7 @@ def set_(*values: Any) -> Any:
         return trace.protocol.call(pyops.set_of, (starred, *plain), {})
     if trace is None:
         return set(values)
-    return trace.protocol.call(set, (list_(*values),), {})
+    return trace.protocol.call(set, (list_(*values),) if values else (), {})
 
 
 def dict_(pairs: Any = (), **named: Any) -> Any:

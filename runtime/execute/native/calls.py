@@ -62,6 +62,7 @@ from runtime.execute.native.values import (
     Arr,
     Count,
     Elements,
+    Entries,
     Lazy,
     Listed,
     Num,
@@ -168,7 +169,7 @@ def _len(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     x = args[0] if len(args) == 1 and not keywords else None
     if isinstance(x, Arr) and x.dims:
         return dimension(x.dims[0])
-    if isinstance(x, CONTAINERS):
+    if isinstance(x, (Entries, *CONTAINERS)):
         return containers.length(state.e, x)
     if isinstance(x, Tup):
         return lift(len(x.items))

@@ -13,7 +13,7 @@ from runtime.execute.native import dicts, list_methods, lists, queues, searches
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.kinds import Unlowered
 from runtime.execute.native.state import State
-from runtime.execute.native.values import LISTS, Cut, Keyed, Lists, Method, Num, Queue, Static, Val
+from runtime.execute.native.values import LISTS, Cut, Entries, Keyed, Lists, Method, Num, Queue, Static, Val
 
 Container = Keyed | Queue | Lists
 CONTAINERS = (Keyed, Queue, *LISTS)
@@ -33,7 +33,7 @@ def made_by(
     state: State, maker: Hashable, cls: object, args: Sequence[Val], keywords: Mapping[str, Val]
 ) -> Val:
     """A call of such a class."""
-    given = [listed(state, x, cls) or x for x in args] if cls is not dict else list(args)
+    given = [_given(state, x, cls) for x in args]
     if cls is deque:
         return queues.made(state, maker, given, keywords)
     if not dicts.is_class(cls) or keywords:
@@ -41,7 +41,14 @@ def made_by(
     return dicts.made_by(state, maker, cls, given)
 
 
-def length(e: Emitter, x: Container) -> Num:
+def _given(state: State, x: Val, target: object) -> Val:
+    """What is put into a container: the items of another one as a list, unless it matters which it was."""
+    if target in (dict, set, "update") and isinstance(x, (Keyed, Entries)):
+        return x
+    return listed(state, x, target) or x
+
+
+def length(e: Emitter, x: Container | Entries) -> Num:
     """`len(x)`."""
     return queues.length(e, x) if isinstance(x, Queue) else dicts.length(e, x)
 
@@ -94,7 +101,7 @@ def method(x: Container, name: str) -> Method:
 
 def called(state: State, maker: Hashable, m: Method, args: Sequence[Val]) -> Val:
     """A call of a method.  maker: what a new container is remembered under."""
-    given = [listed(state, x, m.name) or x for x in args] if m.name in ("extend", "update") else args
+    given = [_given(state, x, m.name) for x in args] if m.name in ("extend", "update") else args
     by = queues if isinstance(m.of, Queue) else dicts if isinstance(m.of, Keyed) else list_methods
     made: Val | None = by.called(state, maker, m, given)
     return Static(None) if made is None else made

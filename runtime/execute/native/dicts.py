@@ -41,8 +41,11 @@ from runtime.execute.native.values import (
     with_sign,
 )
 
-OF_DICTS = ("get", "setdefault", "pop", "keys", "values", "items", "clear", "copy")
-OF_SETS = ("add", "remove", "discard", "clear", "update")
+OF_DICTS = ("get", "setdefault", "pop", "keys", "values", "items", "clear", "copy", "update")
+OF_SETS = ("add", "remove", "discard", "clear", "update", "copy")
+OF_TWO_SETS = (
+    "union", "intersection", "difference", "symmetric_difference", "isdisjoint", "issubset", "issuperset",
+)  # fmt: skip
 _CLASSES = (dict, set, Counter, defaultdict)
 _MISSING = (int, float, list)  # what dicts with defaults call
 
@@ -148,8 +151,17 @@ def _find(state: State, x: Keyed, key: Val) -> str:
     return hashes.find(state, x, _parts(state, x.keys, key))
 
 
-def contains(state: State, x: Keyed, key: Val) -> Num:
+def place(state: State, x: Keyed, key: Val) -> str:
+    """The place of a key that is there."""
+    return _find(state, x, key)
+
+
+def contains(state: State, x: Keyed | Entries, key: Val) -> Num:
     """`key in x`."""
+    if isinstance(x, Entries):
+        if x.name != "keys":
+            raise Unlowered(f"in of what the method {x.name} of a dict gives")
+        x = x.of
     return one(PYTHON_BOOL, _there(state.e, _find(state, x, key)))
 
 
@@ -157,8 +169,9 @@ def _there(e: Emitter, place: str) -> str:
     return e.op(f"icmp sge i64 {place}, 0")
 
 
-def length(e: Emitter, x: Keyed | Lists) -> Num:
+def length(e: Emitter, x: Keyed | Entries | Lists) -> Num:
     """`len(x)`."""
+    x = x.of if isinstance(x, Entries) else x
     if not isinstance(x, Keyed) or x.alive is None:
         return lists.length(e, x.keys if isinstance(x, Keyed) else x)
     return one(PYTHON_INT, e.effect(f"load i64, ptr {x.count}"), span=(0, SIZE))
@@ -203,11 +216,33 @@ def add(state: State, x: Keyed, key: Val) -> None:
 
 
 def add_all(state: State, x: Keyed, items: Val) -> None:
-    """Put all items of a list into a set."""
+    """Put all items of a list, dict or set into a set: for the last two it makes room as it sees fit, so
+    its order is not known then."""
+    if isinstance(items, Keyed):
+        _may_remove(x)
+    if isinstance(items, (Keyed, Entries)):
+        of = items.of if isinstance(items, Entries) else items
+        settled(state, of)
+        items = of.keys if of.cls is set else as_list(items) or items
     if not isinstance(items, LISTS):
         raise Unlowered("a set of something else than the items of a list")
     with trips(state, lists.length(state.e, items).text) as k:
         add(state, x, lists.item(state, items, k))
+
+
+def unordered(state: State, maker: Hashable) -> Keyed:
+    """An empty set whose order is not going to be known."""
+    found = _new(state, maker, set)
+    _may_remove(found)
+    return found
+
+
+def update(state: State, x: Keyed, other: Val) -> None:
+    """`x.update(other)` of dicts."""
+    if x.cls is Counter or not isinstance(other, Keyed) or other.values is None:
+        raise Unlowered("update of a Counter, or by something else than a dict")
+    with trips(state, settled(state, other)) as k:
+        set_item(state, x, lists.item(state, other.keys, k), lists.item(state, other.values, k))
 
 
 def _insert(state: State, x: Keyed, key: Val, value: Val | None = None) -> None:
@@ -321,7 +356,7 @@ def _pop(state: State, x: Keyed, args: Sequence[Val]) -> Val | None:
 # --------------------------------------------------------------------------------------------- methods
 def method(x: Keyed, name: str) -> Method:
     """`x.name`."""
-    if name not in (OF_SETS if x.values is None else OF_DICTS):
+    if name not in ((*OF_SETS, *OF_TWO_SETS) if x.values is None else OF_DICTS):
         raise Unlowered(f"the attribute {name} of a {x.cls.__name__}")
     return Method(x, name)
 
@@ -347,19 +382,23 @@ def called(state: State, maker: Hashable, m: Method, args: Sequence[Val]) -> Val
         remove(state, x, args[0], m.name == "remove")
     elif m.name == "clear" and not args:
         hashes.emptied(state, x)
-    elif m.name == "update" and count == 1 and x.values is None:
-        add_all(state, x, args[0])
+    elif m.name == "update" and count == 1:
+        (add_all if x.values is None else update)(state, x, args[0])
     else:
         raise Unlowered(f"{m.name} of a {x.cls.__name__} with these arguments")
     return None
 
 
 def copy(state: State, maker: Hashable, x: Val, cls: type | None = None) -> Keyed:
-    """A copy of a dict of any kind, of the same kind unless `cls` says of which."""
+    """A copy of a dict of any kind or a set, of the same kind unless `cls` says of which."""
+    if isinstance(x, Keyed) and x.cls is cls is set or isinstance(x, Keyed) and x.cls is set and cls is None:
+        found = unordered(state, maker)
+        add_all(state, found, x)
+        return found
     if not isinstance(x, Keyed) or x.values is None:
         raise Unlowered("a dict of something else than a dict")
     found = dataclasses.replace(_new(state, maker, cls or x.cls), missing=None if cls else x.missing)
-    with trips(state, _settled(state, x)) as k:
+    with trips(state, settled(state, x)) as k:
         set_item(state, found, lists.item(state, x.keys, k), lists.item(state, x.values, k))
     return found
 
@@ -375,7 +414,7 @@ def gone_over(x: Val) -> Keyed | None:
     return found
 
 
-def _settled(state: State, x: Keyed) -> str:
+def settled(state: State, x: Keyed) -> str:
     """How many keys there are; the lists have no others."""
     columns = _flat(x.keys)
     for column in columns:
@@ -400,7 +439,7 @@ def steps(state: State, x: Keyed) -> Callable[[], str]:
     e = state.e
     if e.gang is not None:
         raise Unlowered("a dict for several elements at once")
-    whole, cells = _settled(state, x), [x.removed] if x.alive is not None else []
+    whole, cells = settled(state, x), [x.removed] if x.alive is not None else []
     before = [e.effect(f"load i64, ptr {cell}") for cell in cells]
 
     def stop() -> str:
@@ -424,13 +463,18 @@ def as_list(x: Val) -> Lists | None:
 
 def listed(state: State, x: Val, target: object) -> Lists | None:
     """The same, which has no others, for what takes all of them; the items of a set only where their order
-    does not matter."""
+    does not matter: of several that are equal it has one."""
     of = x.of if isinstance(x, Entries) else x
     if not isinstance(of, Keyed):
         return None
     if of.cls is set:
         whole = isinstance(of.keys, Listing) and lists.of_kind(state, of.keys).kind != "f"
-        if target is not sorted and not (target is sum and whole):
+        numbers = isinstance(of.keys, (Listing, Mixed))
+        if (
+            target is not sorted
+            and not (target is sum and whole)
+            and not (target in (min, max, any, all) and numbers)
+        ):
             return None
-    _settled(state, of)
+    settled(state, of)
     return of.keys if of.cls is set else as_list(x)

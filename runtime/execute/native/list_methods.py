@@ -130,7 +130,7 @@ def unpacked(state: State, x: Lists, count: Val) -> Tup:
 
 def joined(state: State, maker: Hashable, sources: Sequence[Val]) -> Lists:
     """A new list of what is in other ones."""
-    new = _like(state, maker, sources)
+    new = like(state, maker, sources)
     for source in sources:
         extend(state, new, source)
     return new
@@ -141,7 +141,7 @@ def sliced(state: State, maker: Hashable, x: Lists, part: Cut) -> Lists:
     e = state.e
     e.flush()
     start, count, step = cut(e, part, length(e, x).text, "1")
-    new = _like(state, maker, [x])
+    new = like(state, maker, [x])
     with trips(state, count) as k:
         at = e.effect(f"add i64 {start}, {e.effect(f'mul i64 {k}, {step}')}")
         append(state, new, item(state, x, at))
@@ -150,7 +150,7 @@ def sliced(state: State, maker: Hashable, x: Lists, part: Cut) -> Lists:
 
 def backwards(state: State, maker: Hashable, x: Lists, count: str) -> Lists:
     """`list(reversed(x))`, where it had so many items when `reversed` was called."""
-    e, new = state.e, _like(state, maker, [x])
+    e, new = state.e, like(state, maker, [x])
     e.flush()
     e.bail_if(e.effect(f"icmp ugt i64 {count}, {length(e, x).text}"))
     with trips(state, count) as k:
@@ -170,7 +170,7 @@ def of_range(state: State, maker: Hashable, x: Rng, count: str) -> Lists:
     return new
 
 
-def _like(state: State, maker: Hashable, sources: Sequence[Val]) -> Lists:
+def like(state: State, maker: Hashable, sources: Sequence[Val]) -> Lists:
     """A new list for what others have in them."""
     for x in sources:
         if isinstance(x, LISTS):
@@ -192,7 +192,7 @@ def _learn_from(state: State, maker: Hashable, x: Lists) -> None:
 
 def repeated(state: State, maker: Hashable, x: Lists, times: Num) -> Lists:
     """`x * times`: each number is that which stands as many places before as there are numbers in `x`."""
-    e, new = state.e, _like(state, maker, [x])
+    e, new = state.e, like(state, maker, [x])
     x, found = (array_lists.cells(e, y) if isinstance(y, Shared) else y for y in (x, new))
     if isinstance(x, Listing) and isinstance(found, Listing) and new is not found:
         if of_kind(state, x) == of_kind(state, found):

@@ -1,4 +1,4 @@
-"""Python's `min`, `max`, `any` and `all` of numbers in arrays and lists.
+"""Python's `min`, `max`, `any` and `all` of numbers in arrays and what native code makes.
 
 In: the function, and what it is called with.  Out: the number.  What always holds: items are compared in
 Python's order, so NaN and equal items come out as there; what an empty one raises is left to the plan.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from runtime.execute.native import lists
+from runtime.execute.native import containers, lists
 from runtime.execute.native.array_lists import trips
 from runtime.execute.native.arrays import item_at, load, store
 from runtime.execute.native.kinds import PYTHON_BOOL, Unlowered
@@ -32,7 +32,8 @@ def known(node: Node) -> bool:
 def called(state: State, node: Node, args: list[Val]) -> Val:
     """The result of such a call."""
     assert isinstance(node.inputs[0], Const)
-    target, x = node.inputs[0].value, args[1]
+    target = node.inputs[0].value
+    x = containers.listed(state, args[1], target) or args[1]
     if not (isinstance(x, LISTS) or isinstance(x, Arr) and len(x.dims) == 1):
         raise Unlowered(f"{target.__name__} of this")
     if target in _EXTREMES:

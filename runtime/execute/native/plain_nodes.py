@@ -20,6 +20,8 @@ from runtime.dataclass import dataclass
 from runtime.execute.native import (
     complexes,
     containers,
+    dict_calls,
+    dicts,
     elementwise,
     gathers,
     heaps,
@@ -35,7 +37,7 @@ from runtime.execute.native.arrays import set_item as put_item
 from runtime.execute.native.calls import Handler, attribute, call, numpy_call
 from runtime.execute.native.containers import CONTAINERS
 from runtime.execute.native.emit import FALSE, FLAGS, TRUE
-from runtime.execute.native.handlers import display, handler, in_order, taken
+from runtime.execute.native.handlers import display, handler, taken
 from runtime.execute.native.kinds import FLOAT64, PYTHON_BOOL, PYTHON_INT, Unlowered, numpy_scalar
 from runtime.execute.native.scalars import UFUNCS, binary, lowest, truth, unary
 from runtime.execute.native.state import State
@@ -45,6 +47,8 @@ from runtime.execute.native.values import (
     Backwards,
     Cut,
     Drawing,
+    Entries,
+    Keyed,
     Lazy,
     Listing,
     Lists,
@@ -100,10 +104,10 @@ def value(state: State, node: Node, args: list[Val]) -> Val:
     args = args if op in ("py.tuple", "py.is") else read_again(state, args)
     count = len(args) - len(node.keywords)
     keywords = dict(zip(node.keywords, args[count:], strict=True))
-    if op in IN_PLACE and isinstance(args[0], Arr):
-        return elementwise.in_place(state, IN_PLACE[op], args[0], beside(args[0], args[1])[1])
-    if op in IN_PLACE and isinstance(args[0], LISTS):
-        return list_methods.in_place(state, op, args[0], args[1])
+    if op in IN_PLACE and isinstance(args[0], (Arr, *LISTS)):
+        return in_place(state, op, args[0], args[1])
+    if len(args) == 2 and isinstance(args[0], Keyed) and (op in IN_PLACE or op in UFUNCS):
+        return dict_calls.operator(state, node.outputs[0], op, args[0], args[1])
     op = IN_PLACE.get(op, op)
     if op.startswith("np.") and op != "np.array" and any(isinstance(x, (Queue, *LISTS)) for x in args):
         found = list_calls.with_arrays(state, op, args[:count], keywords)
@@ -133,6 +137,13 @@ def value(state: State, node: Node, args: list[Val]) -> Val:
             return containers.get_item(state, args[0], args[1], node.outputs[0])
         return get_item(state, args[0], args[1])
     return function(state, node, op, args[:count], keywords)
+
+
+def in_place(state: State, op: str, x: Arr | Lists, other: Val) -> Val:
+    """`x += other` or its like."""
+    if isinstance(x, Arr):
+        return elementwise.in_place(state, IN_PLACE[op], x, beside(x, other)[1])
+    return list_methods.in_place(state, op, x, other)
 
 
 def own_handler(node: Node, op: str, count: int) -> Handler | None:
@@ -208,7 +219,7 @@ def of_items(state: State, node: Node, target: object, x: Val) -> Val | None:
             x = list_methods.joined(state, (node.outputs[0], "items"), [x])
     if containers.is_class(target):
         return containers.made_by(state, node.outputs[0], target, [x], {})
-    if target in (sum, sorted, list, set):
+    if target is sum or target is list:
         x = containers.listed(state, x, target) or x
     if target is sum:
         return list_calls.total(state, x)
@@ -217,7 +228,7 @@ def of_items(state: State, node: Node, target: object, x: Val) -> Val | None:
     if target is reversed and isinstance(x, (*LISTS, Arr)):
         return Backwards(x, iterables.count(e, x))
     if target is sorted:
-        return in_order(state, node.outputs[0], x)
+        return dict_calls.ordered(state, node.outputs[0], x)
     if target is list and isinstance(x, Rng):
         return list_methods.of_range(state, node.outputs[0], x, iterables.count(e, x))
     if target is list and (isinstance(x, LISTS) or isinstance(x, Arr) and len(x.dims) == 1):
@@ -254,6 +265,8 @@ def function(state: State, node: Node, op: str, args: list[Val], keywords: dict[
     if op == "py.call" and isinstance(args[0], Method) and not keywords and not node.attr("starred"):
         if isinstance(args[0].of, Num) and len(args) == 1:
             return complexes.conjugate(state.e, args[0].of)
+        if isinstance(args[0].of, Keyed) and args[0].name in dicts.OF_TWO_SETS:
+            return dict_calls.method(state, node.outputs[0], args[0].name, args[0].of, args[1:])
         return containers.called(state, node.outputs[0], args[0], args[1:])
     if op == "py.call" and isinstance(args[0], Static) and not node.attr("starred"):
         return called(state, node, args[0].value, args[1:], keywords)
@@ -262,6 +275,8 @@ def function(state: State, node: Node, op: str, args: list[Val], keywords: dict[
 
 def called(state: State, node: Node, target: object, args: list[Val], keywords: dict[str, Val]) -> Val:
     """The result of a call of something that is known."""
+    if (target is min or target is max) and len(args) == 1 and keywords.keys() == {"key"}:
+        return dict_calls.extreme(state, target, args[0], keywords["key"])
     if len(args) == 1 and not keywords:
         made_of = of_items(state, node, target, args[0])
         if made_of is not None:
@@ -299,6 +314,8 @@ def python_value(state: State, node: Node, args: list[Val]) -> Val:
             return Cut(*parts)  # type: ignore[arg-type]
     if op == "py.bound":
         return bound(state, args[0])
+    if op == "py.contains" and isinstance(args[1], Entries):
+        return dicts.contains(state, args[1], args[0])
     if op == "py.contains" and isinstance(args[1], CONTAINERS):
         return containers.contains(state, args[1], args[0])
     if op == "py.delitem" and isinstance(args[0], CONTAINERS):

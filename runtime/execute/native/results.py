@@ -85,7 +85,7 @@ def _dict(state: State, x: Keyed, seen: dict[Val, None]) -> Keyed:
     if x.cls not in (dict, set):
         raise Unlowered(f"a {x.cls.__name__} that is returned")
     if x.cls is set and x.alive is not None:  # in which order it goes over them depends on what was there
-        raise Unlowered("a set that is returned, out of which something was taken")
+        raise Unlowered("a set that is returned, made of another one or with less in it than before")
     seen[x] = None
     parts = {"keys": x.keys, "values": x.values, "alive": x.alive}
     made = {k: handed_back(state, part, seen) for k, part in parts.items() if part is not None}
