@@ -53,11 +53,15 @@ def length(e: Emitter, x: Container | Entries) -> Num:
     return queues.length(e, x) if isinstance(x, Queue) else dicts.length(e, x)
 
 
-def contains(state: State, x: Container, item: Val) -> Num:
+def contains(state: State, x: Container | Entries, item: Val) -> Num:
     """`item in x`."""
+    if isinstance(x, Entries) and x.name == "keys":
+        x = x.of
     if isinstance(x, Keyed):
         return dicts.contains(state, x, item)
-    return searches.contains(state, queues.settled(state, x) if isinstance(x, Queue) else x, item)
+    items = listed(state, x, None) if isinstance(x, (Queue, Entries)) else x
+    assert items is not None
+    return searches.contains(state, items, item)
 
 
 def get_item(state: State, x: Container, key: Val, maker: Hashable = None) -> Val:

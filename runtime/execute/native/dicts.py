@@ -156,12 +156,8 @@ def place(state: State, x: Keyed, key: Val) -> str:
     return _find(state, x, key)
 
 
-def contains(state: State, x: Keyed | Entries, key: Val) -> Num:
+def contains(state: State, x: Keyed, key: Val) -> Num:
     """`key in x`."""
-    if isinstance(x, Entries):
-        if x.name != "keys":
-            raise Unlowered(f"in of what the method {x.name} of a dict gives")
-        x = x.of
     return one(PYTHON_BOOL, _there(state.e, _find(state, x, key)))
 
 
@@ -468,13 +464,12 @@ def listed(state: State, x: Val, target: object) -> Lists | None:
     if not isinstance(of, Keyed):
         return None
     if of.cls is set:
-        whole = isinstance(of.keys, Listing) and lists.of_kind(state, of.keys).kind != "f"
-        numbers = isinstance(of.keys, (Listing, Mixed))
-        if (
-            target is not sorted
-            and not (target is sum and whole)
-            and not (target in (min, max, any, all) and numbers)
-        ):
+        fitting: list[object] = [sorted]
+        if isinstance(of.keys, (Listing, Mixed)):
+            fitting += [min, max, any, all]
+        if isinstance(of.keys, Listing) and lists.of_kind(state, of.keys).kind != "f":
+            fitting.append(sum)
+        if target not in fitting:
             return None
     settled(state, of)
     return of.keys if of.cls is set else as_list(x)

@@ -314,9 +314,7 @@ def python_value(state: State, node: Node, args: list[Val]) -> Val:
             return Cut(*parts)  # type: ignore[arg-type]
     if op == "py.bound":
         return bound(state, args[0])
-    if op == "py.contains" and isinstance(args[1], Entries):
-        return dicts.contains(state, args[1], args[0])
-    if op == "py.contains" and isinstance(args[1], CONTAINERS):
+    if op == "py.contains" and isinstance(args[1], (Entries, *CONTAINERS)):
         return containers.contains(state, args[1], args[0])
     if op == "py.delitem" and isinstance(args[0], CONTAINERS):
         return containers.take_away(state, args[0], args[1])

@@ -264,6 +264,11 @@ def taken_from(x, n):  # type: ignore[no-untyped-def]
     return len(a), sorted(a), b
 
 
+def in_values(x, n):  # type: ignore[no-untyped-def]
+    d = {int(v): i % 7 for i, v in enumerate(x[:n])}
+    return 1 in d.values(), 100 in d.values(), 1 in d.keys(), any(d.values()), all(d), len(d.values())
+
+
 CASES: list[Callable[..., Any]] = [
     first_of_equals,
     greatest_of_pairs,
@@ -277,6 +282,7 @@ CASES: list[Callable[..., Any]] = [
     sets_of_pairs,
     reached,
     taken_from,
+    in_values,
     copied_sets,
     updated,
     updated_by_other_kinds,
@@ -380,11 +386,6 @@ def sum_of_counters(x, n):  # type: ignore[no-untyped-def]
     return dict(c + e)
 
 
-def in_values(x, n):  # type: ignore[no-untyped-def]
-    d = {int(v): 1 for v in x[:n]}
-    return 1 in d.values(), (1, 1) in d.items(), 1 in d.keys()
-
-
 def filled_with_keys(x, n):  # type: ignore[no-untyped-def]
     s = {5}
     s.update({int(v) * 3232: 1 for v in x[:n]})
@@ -403,7 +404,6 @@ REFUSED: list[Callable[..., Any]] = [
     union_in_a_counter,
     updated_counter,
     sum_of_counters,
-    in_values,
 ]
 
 
