@@ -266,7 +266,7 @@ def of_nothing(x):
     [
         (in_a_text, "a text that is made here"),
         (in_a_try, "'t' is a name that a handler reads"),
-        (by_nonlocal, "a variable that an inner function binds again (nonlocal)"),
+        (by_nonlocal, "a variable that a handler or an inner function (nonlocal) shares"),
         (of_nothing, "nothing is computed on numbers or arrays"),
     ],
     ids=lambda x: getattr(x, "__name__", ""),

@@ -370,7 +370,7 @@ def call(state: State, target: Any, args: list[Val], keywords: dict[str, Val]) -
         handler = None
     if handler is None:
         if target is Cell:
-            raise Unlowered("a variable that an inner function binds again (nonlocal)")
+            raise Unlowered("a variable that a handler or an inner function (nonlocal) shares")
         raise Unlowered(f"a call of {getattr(target, '__name__', f'a {type(target).__name__}')}")
     return handler(state, args, keywords)
 
