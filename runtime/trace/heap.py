@@ -333,7 +333,8 @@ class Heap:
                     new.entries[place] = merge(new.entries[place], entry, None, None)
             elif what == "written":
                 known = new.entries.get(how, NOTHING)
-                same = how[0] if known is not NOTHING else None  # it has this place all the time
+                # An object that has the attribute all the time; of a dict, the order of keys goes with them.
+                same = how[0] if known is not NOTHING and how[1] == "attr" else None
                 new.complete = {o for o in new.complete if o is same or not new.may_alias(o, how[0])}
                 new.sizes = {o: n for o, n in new.sizes.items() if not new.may_alias(o, how[0])}
                 new.kinds = {o: k for o, k in new.kinds.items() if not new.may_alias(o, how[0])}
