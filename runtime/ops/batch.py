@@ -124,7 +124,7 @@ def reduction(row: OpDef, emit: Emit, items: Items, keywords: dict[str, Any]) ->
     axis = more[0].value if more else named.pop("axis", None)
     if not set(named) <= {"keepdims", "ddof"} or named.get("keepdims", False) not in (False, True):
         return None
-    value = ordered_value(emit, x)
+    value = emit("np.ascontiguousarray", [x.value], {})
     if axis is None:
         if x.rank > 1 and (named.get("keepdims") or None in x.shape):
             return None
