@@ -97,11 +97,11 @@ def as_function(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> 
     return None if name in ("std", "var") and "correction" in kwargs else args
 
 
-# Functions that take no list first, or give back one.
+# Functions to which a list is no array of its items: they take none, give back one, or go through it.
 NO_LIST = frozenset(
     f"np.{name}"
     for name in (
-        "trim_zeros split hsplit vsplit dsplit unstack rollaxis copyto put place putmask fill_diagonal "
+        "block trim_zeros split hsplit vsplit dsplit unstack rollaxis copyto put place putmask fill_diagonal "
         "take_along_axis put_along_axis diag_indices_from tril_indices_from triu_indices_from"
     ).split()
 )

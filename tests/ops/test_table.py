@@ -181,6 +181,8 @@ ARGUMENTS: tuple[Callable[..., Any], ...] = (
     lambda x, a, b: a.var(correction=1),
     lambda x, a, b: np.std(a, correction=1),
     lambda x, a, b: np.trim_zeros(_filled(a)),
+    lambda x, a, b: (np.block([a, b]), np.block([[a], [b]]), np.block([a[0], b[1]])),
+    lambda x, a, b: np.block([row for row in (a, b, x)]),
     lambda x, a, b: np.split(_filled(a), 2),
     lambda x, a, b: np.hsplit([a, b], 2),
     lambda x, a, b: np.take_along_axis(_filled(a), x, 0),
