@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -101,15 +101,28 @@ def as_function(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> 
 NO_LIST = frozenset(
     f"np.{name}"
     for name in (
-        "block trim_zeros split hsplit vsplit dsplit unstack rollaxis copyto put place putmask fill_diagonal "
-        "take_along_axis put_along_axis diag_indices_from tril_indices_from triu_indices_from"
+        "block trim_zeros split hsplit vsplit dsplit array_split unstack rollaxis copyto put place putmask "
+        "fill_diagonal take_along_axis put_along_axis diag_indices_from tril_indices_from triu_indices_from"
     ).split()
 )
 # Those, and whose first argument is a shape, or which cast the numbers of a list as they do not those of an
 # array.
 NO_ARRAY = NO_LIST | {
-    f"np.{name}" for name in "arange bincount empty eye full ones result_type tri zeros".split()
+    f"np.{name}"
+    for name in (
+        "arange bincount diag_indices empty eye full ones result_type tri tril_indices triu_indices zeros"
+    ).split()
 }
+BY_OPTION = {"np.diff": "n", "np.nan_to_num": "copy"}  # those where the second argument is false
+
+
+def takes_list(row: OpDef, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Whether a function does with a list, its first argument, what it does with the array of it."""
+    option = BY_OPTION.get(row.name)
+    if option is None:
+        return row.name not in NO_ARRAY
+    given = kwargs.get(option, args[1] if len(args) > 1 else True)
+    return isinstance(given, int) and given > 0
 
 
 # Functions written in C, whose parameters not every version of NumPy tells.

@@ -27,7 +27,7 @@ from runtime.ir.graph import Const
 from runtime.ir.opdef import OpDef
 from runtime.ops.draws import made_stream, result_type
 from runtime.ops.rules import takes_tuples_for_lists
-from runtime.ops.table import NO_ARRAY, as_function, out_named
+from runtime.ops.table import as_function, out_named, takes_list
 from runtime.trace import callees, dicts, growing, items, outside, records
 from runtime.trace.attributes import Method, guard_special, set_attr, special_method
 from runtime.trace.builtins import BUILTINS
@@ -265,7 +265,7 @@ def call_numpy(trace: Trace, row: OpDef, target: Any, args: tuple[Any, ...], kwa
         if args and growing.known(trace, args[0]) is not None:
             claim = growing.joined_type(trace, row, args[0], args[1:], kwargs)
             args = (trace.receiver(args[0]), *args[1:])  # it is read, and nobody keeps it
-    elif args and row.name not in NO_ARRAY and known_class(args[0]) is list:
+    elif args and known_class(args[0]) is list and takes_list(row, args, kwargs):
         args = (_as_array(trace, args[0]), *args[1:])
     result = trace.record(row.name, args, kwargs, type=None if claim == OBJECT else claim)
     called(trace, target, (*args, *kwargs.values()))

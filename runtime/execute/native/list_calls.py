@@ -19,6 +19,7 @@ from runtime.execute.native.kinds import PYTHON_FLOAT, PYTHON_INT, Unlowered
 from runtime.execute.native.scalars import binary
 from runtime.execute.native.state import State
 from runtime.execute.native.values import LISTS, Arr, ArrayList, Lazy, Num, Queue, Val, lift, one
+from runtime.ops.table import BY_OPTION
 
 COMPENSATED = sys.version_info >= (3, 12)  # how `sum` adds floats
 
@@ -30,6 +31,8 @@ def with_arrays(state: State, op: str, args: list[Val], keywords: dict[str, Val]
         return _JOINING[op](state, args[0])
     if op in _JOINING or any(isinstance(x, LISTS) for x in keywords.values()):
         raise Unlowered(f"{op} of a list")
+    if op in BY_OPTION and len(args) + len(keywords) > 1:
+        raise Unlowered(f"{op} of a list, with options")
     return [lists.as_array(state, x) if isinstance(x, LISTS) else x for x in args]
 
 
