@@ -283,10 +283,15 @@ def _either(e: Emitter, place: str, there: Callable[[], None], missing: Callable
 
 
 def _get(state: State, x: Keyed, key: Val, default: Val) -> Val:
-    """`x.get(key, default)`, of numbers."""
+    """`x.get(key, default)`, of numbers or tuples of numbers."""
     e, values = state.e, x.values
-    if not isinstance(values, (Listing, Mixed)) or not (isinstance(default, Num) or _is_none(default)):
+    fits = isinstance(default, (Num, Tup)) or _is_none(default)
+    if values is None or not fits or not _of_numbers(values):
         raise Unlowered("get of a dict of other things than numbers")
+    if isinstance(default, Tup) and isinstance(values, Listing) and values.maker not in state.forms:
+        if values.kind is None or values.guessed:  # nothing was put in so far
+            lists.learn(state, values.maker, default)
+            raise WrongGuess
     place = _find(state, x, key)
     there, missing, out = e.block("there"), e.block("missing"), e.block("on")
     e.branch(_there(e, place), there, missing)
@@ -301,6 +306,11 @@ def _get(state: State, x: Keyed, key: Val, default: Val) -> Val:
         _hand_on(e, shape, default, phis, out)
     e.start(out)
     return merge.filled(shape, iter([phi.name for phi in phis]))
+
+
+def _of_numbers(x: Lists) -> bool:
+    """Whether it is a list of numbers, or of tuples of numbers."""
+    return all(map(_of_numbers, x.columns)) if isinstance(x, Table) else isinstance(x, (Listing, Mixed))
 
 
 def _hand_on(e: Emitter, shape: Val, x: Val, phis: Sequence[Phi], out: Block) -> None:
@@ -341,7 +351,7 @@ def _pop(state: State, x: Keyed, args: Sequence[Val]) -> Val | None:
         place = _find(state, x, args[0])
         state.e.bail_if(state.e.negated(_there(state.e, place)))
         found = lists.item(state, x.values, place)
-    elif isinstance(x.values, (Listing, Mixed)):
+    elif _of_numbers(x.values):
         found = _get(state, x, *args)
     elif not _is_none(args[1]):  # what is popped is not used then, as far as can be told
         raise Unlowered("pop of a dict of other things than numbers")

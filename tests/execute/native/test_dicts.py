@@ -207,6 +207,25 @@ def found_or_none(x, n):  # type: ignore[no-untyped-def]
     return total
 
 
+def pairs_found(x, n):  # type: ignore[no-untyped-def]
+    d = {}
+    for i, v in enumerate(x[:n]):
+        a, b = d.get(int(v), (0, 0.0))
+        d[int(v)] = (a + 1, b + i)
+    gone = d.pop(3, (7, 0.5))
+    return d, gone, d.get(100, (1, 2)), d.pop(100, (3, 4.5))
+
+
+def pair_or_none(x, n):  # type: ignore[no-untyped-def]
+    d = {}
+    total = 0
+    for i, v in enumerate(x[:n]):
+        best = d.get(int(v))
+        if best is None or best[0] < i - 5:
+            d[int(v)] = (i, 1)
+    return d
+
+
 def in_a_loop(x, n):  # type: ignore[no-untyped-def]
     total = 0
     for i in range(n):
@@ -428,7 +447,8 @@ def by_counter(x, n):  # type: ignore[no-untyped-def]
 CASES: list[Callable[..., Any]] = [
     counted, of_numpy_keys, remembered, of_floats, of_zeros, of_nan, of_pairs, of_pairs_in_pairs, of_bools,
     of_two_kinds_of_keys, two_kinds_of_values, of_lists, of_arrays, steep, missing, changed_while_read,
-    exchanged_while_read, left_when_changed, values_changed_while_read, found_or_none, in_a_loop, shown,
+    exchanged_while_read, left_when_changed, values_changed_while_read, found_or_none,
+    pairs_found, in_a_loop, shown,
     never_filled, copied, copied_with_its_kind, truth, taken_out, popped, again_and_again, emptied,
     nothing_to_take_out, sifted,
     items_of_a_list, members, of_places, toggled, made_of, not_in_the_set, grouped, counted_by_default,
@@ -499,7 +519,7 @@ def copied_counter(x, n):  # type: ignore[no-untyped-def]
 
 REFUSED: list[Callable[..., Any]] = [
     returned_twice, set_that_lost_something, of_keys_of_any_kind, of_dicts, one_or_the_other, over_a_set,
-    with_a_default, copied_counter,
+    with_a_default, copied_counter, pair_or_none,
 ]  # fmt: skip
 
 
