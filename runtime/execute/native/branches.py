@@ -1,7 +1,7 @@
 """Branches: two ways that meet again, or both arms and a choice between what they give.
 
-In: a `cond` node.  Out: code, and the values after it.  What always holds: an arm has no effect where it is
-not taken; both are carried out only where that is cheap.
+In: a `cond` node, or the ways out of a loop.  Out: code, and the values after it.  What always holds: an arm
+has no effect where it is not taken; both are carried out only where that is cheap.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from runtime.execute.native import merge, narrowing
+from runtime.execute.native import merge, narrowing, ownership
 from runtime.execute.native.emit import APART, FALSE, TRUE, Block, Emitter, Phi
+from runtime.execute.native.state import State
 from runtime.execute.native.two_kinds import choose
 from runtime.execute.native.values import Num, Static, Val, lift
 from runtime.ir.graph import Graph, Node
@@ -23,6 +24,7 @@ class Lowering(Protocol):
     """What is needed of the lowering of a whole graph."""
 
     e: Emitter
+    state: State
 
     def region(self, graph: Graph, args: Sequence[Val]) -> list[Val] | None:
         """Lower a region."""
@@ -88,6 +90,24 @@ def cond(low: Lowering, node: Node, args: list[Val]) -> list[Val] | None:
                     asked.lines[-1] += f", !prof !{int(not yes.const)}"  # a loop is left once
                     blocks[not yes.const].lines.insert(0, APART)
     return met
+
+
+def left(low: Lowering, exits: Sequence[tuple[list[Val], Block, dict[str, str]]]) -> list[Val]:
+    """The carry after a loop that can be left in two places: before a trip, or after its test."""
+    e = low.e
+    shapes = list(exits[0][0])
+    for found, _, _ in exits[1:]:
+        shapes = list(map(merge.merged, shapes, found))
+    out = e.here  # opened by the loop, reached by the blocks below
+    phis = [e.phi(out, llvm) for t in shapes for llvm in merge.types_of(t)]
+    before = e.memo
+    for found, block, memo in exits:
+        e.start(block)
+        e.memo = dict(memo)
+        low.close(shapes, found, phis, out)
+    e.memo, e.here = before, out
+    filled = zip(merge.all_filled(shapes, phis), shapes, strict=True)
+    return [ownership.placed(x, t, low.state.depth, low.state.owned) for x, t in filled]
 
 
 def _picked(

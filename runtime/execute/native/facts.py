@@ -28,6 +28,7 @@ _TAME = (range, enumerate, zip, slice, reversed)
 _ITERATORS = (enumerate, zip, reversed)
 _CONVERSIONS = (float, int, bool)
 _EXHAUSTING = (list, sum)  # they take all items
+_PUTTING = {"py.call": 1, "py.list": 0, "py.tuple": 0, "py.dict": 0, "setitem": 2}  # and from which input on
 FEW = 4
 VIEWS = (
     "np.transpose", "nd.transpose", "np.swapaxes", "np.moveaxis", "np.reshape", "nd.reshape", "np.squeeze",
@@ -212,6 +213,15 @@ def looked_into(graph: Graph) -> frozenset[Value]:
     graph, or in regions that take them from it."""
     made = {node.outputs[0] for node in graph.nodes if node.op == "np.where" and _without_axes(node)}
     return frozenset(x for x in made if _computed_with(graph, x)) if made else frozenset()
+
+
+def kept(graph: Graph) -> frozenset[Value]:
+    """What this graph gives, or puts somewhere else: there is no native code for views there."""
+    found = {x for x in graph.results if isinstance(x, Value)}
+    for node in graph.nodes:
+        first = _PUTTING.get(node.op, len(node.inputs))
+        found.update(x for x in node.inputs[first:] if isinstance(x, Value))
+    return frozenset(found)
 
 
 def _without_axes(node: Node) -> bool:

@@ -39,6 +39,7 @@ from runtime.execute.native.emit import FALSE, OVERFLOWS, TRUE, Block, Emitter, 
 from runtime.execute.native.facts import (
     gain,
     keeps_iterators,
+    kept,
     look_returned,
     looked_into,
     low_bits,
@@ -117,6 +118,10 @@ def lower(
         if lowering.state.contents == guess:
             return kernel
         guess = lowering.state.contents
+
+
+def _is_view(x: Val) -> bool:
+    return isinstance(x, Arr) and x.handle is None
 
 
 def _stays_array(t: Type, made: Arr | Lazy) -> bool:
@@ -212,6 +217,7 @@ class _Lowering:
         graph = keep_axes(renewed(graph))
         self.state.low |= low_bits(graph)
         self.state.bare |= looked_into(graph)
+        self.state.kept |= kept(graph)
         waiting, life = may_wait(graph), Liveness(graph, self.state.owned, self.state.held)
         outside, self.state.free = self.state.free, []
         for k, node in enumerate(graph.nodes):
@@ -353,7 +359,7 @@ class _Lowering:
                 made = self.region(graph, arrays)  # operators on lists mean something else
             except Unlowered:
                 raise reason from None
-            if made is None:
+            if made is None or _is_view(made[0]) and not state.kept.isdisjoint(node.outputs):
                 raise
             return made[0]
 
@@ -582,21 +588,4 @@ class _Lowering:
         if ends and short and pauses.long(trips.first, whole, source):
             return self.loop(None, first, stretch)[1:]
         carry = self.loop(node, first, trip, ends, ends and short)
-        return self.leave(exits, carry[1:]) if tested else carry[1:]
-
-    def leave(self, exits: list[tuple[list[Val], Block, dict[str, str]]], carry: list[Val]) -> list[Val]:
-        """The carry after a loop that can be left in two places: before a trip, or after its test."""
-        e = self.e
-        shapes = list(exits[0][0])
-        for found, _, _ in exits[1:]:
-            shapes = list(map(merge.merged, shapes, found))
-        out = e.here  # opened by `loop`, reached by the blocks below
-        phis = [e.phi(out, llvm) for t in shapes for llvm in merge.types_of(t)]
-        before = e.memo
-        for found, block, memo in exits:
-            e.start(block)
-            e.memo = dict(memo)
-            self.close(shapes, found, phis, out)
-        e.memo, e.here = before, out
-        filled = zip(merge.all_filled(shapes, phis), shapes, strict=True)
-        return [ownership.placed(x, t, self.state.depth, self.state.owned) for x, t in filled]
+        return branches.left(self, exits) if tested else carry[1:]
