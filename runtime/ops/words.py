@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from runtime.boxes import Cell
 from runtime.ops.operators import BINARY, IN_PLACE, UNARY
 
 _SYMBOLS = {
@@ -50,3 +53,12 @@ def said(op: str) -> str:
         return _SYMBOLS[op]
     kind, _, name = op.partition(".")
     return f"the method {name}" if kind == "nd" and name else op
+
+
+def called(target: Any) -> str:
+    """What a call of a Python callable is to the user."""
+    if target is Cell:
+        return "a variable that a handler or an inner function (nonlocal) shares"
+    if (getattr(target, "__module__", None) or "").startswith("runtime.autodiff."):
+        return "a step of a derivative that Python does"
+    return f"a call of {getattr(target, '__name__', f'a {type(target).__name__}')}"

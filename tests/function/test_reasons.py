@@ -213,3 +213,25 @@ def test_a_global_that_changes_is_named() -> None:
             assert np.array_equal(function(np.ones(3)), np.full(3, factor))
         told = ag.explain(function).traces[-1].executor
     assert "but for what can't: the global 'factor', which is read on each call (test_reasons.py:" in told
+
+
+def squares(x: Any) -> Any:
+    made = []
+    for v in x:
+        made.append(v * v)
+    return sum(made)
+
+
+def looked_up(x: Any) -> Any:
+    return float(np.interp(x.sum(), [0.0, 1.0], [1.0, 2.0])) * x.sum()
+
+
+def test_steps_of_derivatives_are_told_in_words_of_the_source() -> None:
+    pytest.importorskip("llvmlite")
+    with settings.override(executor="auto", compile="now"):
+        slope = ag.grad(squares)
+        assert np.array_equal(slope(np.ones(40)), np.full(40, 2.0))
+        assert "cotangents" not in slope.explain()
+        slope = ag.grad(looked_up)
+        slope(np.ones(3))
+        assert "runs on the tape: what np.interp gives is a value of unknown type (test_re" in slope.explain()

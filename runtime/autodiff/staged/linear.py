@@ -312,7 +312,11 @@ class Linear:
             if made is not None:
                 self._check_operands(row, made.inputs)
             elif isinstance(x, Value) and x in self.varied and not inexact(x.type):
-                raise NotStaged(f"{said(row.name)} of {in_words(x.type)}")
+                maker = self.makers.get(x)
+                if maker is None:
+                    raise NotStaged(f"{said(row.name)} of {in_words(x.type)}")
+                what = calls.shown(maker.inputs[0]) if maker.op == "py.call" else said(maker.op)
+                raise NotStaged(f"what {what} gives is {in_words(x.type)}")
 
     # ------------------------------------------------------------------ values
     def value(self, x: Operand) -> Any:

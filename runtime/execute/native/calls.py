@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from runtime import elements
-from runtime.boxes import Cell
 from runtime.elements import as_python
 from runtime.execute.native import complexes, containers, float_parts, vector_math
 from runtime.execute.native.arrays import (
@@ -76,6 +75,7 @@ from runtime.execute.native.values import (
     opaque,
     span_of,
 )
+from runtime.ops.words import called
 
 CLASSES: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float}
 Handler = Callable[[State, list[Val], dict[str, Val]], Val]
@@ -369,9 +369,7 @@ def call(state: State, target: Any, args: list[Val], keywords: dict[str, Val]) -
     except TypeError:
         handler = None
     if handler is None:
-        if target is Cell:
-            raise Unlowered("a variable that a handler or an inner function (nonlocal) shares")
-        raise Unlowered(f"a call of {getattr(target, '__name__', f'a {type(target).__name__}')}")
+        raise Unlowered(called(target))
     return handler(state, args, keywords)
 
 

@@ -150,10 +150,8 @@ class _Lowering:
     # ------------------------------------------------------------------ the function
     def kernel(self) -> Kernel:
         """Lower the whole graph."""
-        if self.graph.diverges:
-            raise Unlowered("it always raises", self.graph.nodes[-1].span)
-        if len(self.graph.results) != 1:
-            raise Unlowered("several results")
+        if self.graph.diverges or len(self.graph.results) != 1:  # else there is one
+            raise Unlowered("it always raises", next((n.span for n in reversed(self.graph.nodes)), None))
         params = self.state.params = parameters(self.state, self.graph, self.in_order)
         results = self.region(self.graph, params)
         if results is None:
