@@ -19,6 +19,7 @@ from runtime.ops.rules import (
     bare,
     device_of,
     dims,
+    flat_dtype,
     given_dtype,
     is_none,
     ndarray,
@@ -36,11 +37,17 @@ from runtime.ops.shape import at_least
 from runtime.types import WEAK_INT, ArrayType, ObjectType, StaticType, TupleType, Type
 
 
+def items_of(arrays: Type) -> Sequence[Type]:
+    """The items of a tuple; none of others."""
+    t = arrays if isinstance(arrays, TupleType) else bare(arrays)
+    return t.items if isinstance(t, TupleType) else ()
+
+
 def parts(arrays: Type) -> list[ArrayType]:
     """The arrays to join."""
     t = bare(arrays)
     if isinstance(t, TupleType):
-        return [as_array(item) for item in (arrays.items if isinstance(arrays, TupleType) else t.items)]
+        return list(map(as_array, items_of(arrays)))
     if isinstance(t, ArrayType) and t.shape and t.shape[0] is not None and 0 < t.shape[0] <= 1000:
         return [ArrayType(t.dtype, t.shape[1:], False, t.device)] * t.shape[0]
     raise Unknown
@@ -103,6 +110,8 @@ def rule_concatenate(
         return out
     found = joined_dtype(given, dtype, casting)
     if axis is not None and is_none(axis):
+        if given_dtype(dtype) is None and items_of(arrays):
+            found = flat_dtype(items_of(arrays))
         return ndarray(found, (total([size_of(a) for a in given]),), device)
     shapes = [dims(a) for a in given]
     if any(not s for s in shapes):

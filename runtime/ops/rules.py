@@ -413,6 +413,16 @@ def bind(order: str, operands: Sequence[Type], keywords: dict[str, Type]) -> Giv
     return Given(zip(names, operands, strict=False), **keywords)
 
 
+_WEAK: dict[str, Any] = {"int": 0, "float": 0.0, "complex": 0j}
+
+
+def flat_dtype(items: Sequence[Type]) -> np.dtype[Any]:
+    """The dtype of items that are laid end to end whatever axes they have: numbers of Python's take part in
+    that as they do in arithmetic."""
+    kinds = [(bare(item), as_array(item).dtype) for item in items]
+    return np.result_type(*(_WEAK.get(t.kind, d) if isinstance(t, WeakType) else d for t, d in kinds))
+
+
 def takes_tuples_for_lists(row: OpDef, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
     """Whether a function that reads sequences reads tuples as it does lists.
 

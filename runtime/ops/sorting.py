@@ -25,6 +25,7 @@ from runtime.ops.rules import (
     broadcast,
     device_of,
     dims,
+    flat_dtype,
     is_none,
     known_array,
     ndarray,
@@ -137,14 +138,16 @@ def rule_unique(
     return tuple_of(flat, *extra) if extra else flat
 
 
-def set_of_two(dtype: Any = None) -> Any:
-    """The rule of union1d and its like: flat, the size unknown."""
+def rule_set_of_two(ar1: Type, ar2: Type) -> Type:
+    """intersect1d and its like: flat, the size unknown."""
+    a, b = known_array(ar1), known_array(ar2)
+    return ndarray(np.result_type(a.dtype, b.dtype), (None,), device_of((ar1, ar2)))
 
-    def rule(ar1: Type, ar2: Type) -> Type:
-        a, b = known_array(ar1), known_array(ar2)
-        return ndarray(dtype or np.result_type(a.dtype, b.dtype), (None,), device_of((ar1, ar2)))
 
-    return rule
+def rule_union1d(ar1: Type, ar2: Type) -> Type:
+    """union1d: both are laid end to end first."""
+    rule_set_of_two(ar1, ar2)
+    return ndarray(flat_dtype((ar1, ar2)), (None,), device_of((ar1, ar2)))
 
 
 def rule_isin(element: Type, test_elements: Type) -> Type:
@@ -348,10 +351,10 @@ ROWS: tuple[OpDef, ...] = (
     twin("partition", "A copy with the k-th element in its place.", partitioning(False)),
     twin("argpartition", "Indices that would partition.", partitioning(True), method="argpartition"),
     twin("unique", "The different elements, sorted.", rule_unique),
-    twin("union1d", "Elements of either, sorted.", set_of_two()),
-    twin("intersect1d", "Elements of both, sorted.", set_of_two()),
+    twin("union1d", "Elements of either, sorted.", rule_union1d),
+    twin("intersect1d", "Elements of both, sorted.", rule_set_of_two),
     twin("setdiff1d", "Elements of the first only.", any_value),
-    twin("setxor1d", "Elements of just one, sorted.", set_of_two()),
+    twin("setxor1d", "Elements of just one, sorted.", rule_set_of_two),
     twin("isin", "Whether each element is among others.", rule_isin),
     twin("bincount", "How often each small integer occurs.", rule_bincount),
     twin("histogram", "Counts per bin, and the edges of the bins.", rule_histogram),

@@ -18,7 +18,17 @@ import pytest
 from runtime.ir.opdef import OpDef
 from runtime.ops import python, table
 from runtime.ops.rules import any_value
-from runtime.types import OBJECT, ArrayType, ObjectType, StaticType, TupleType, Type, describes, type_of
+from runtime.types import (
+    OBJECT,
+    WEAK_OF,
+    ArrayType,
+    ObjectType,
+    StaticType,
+    TupleType,
+    Type,
+    describes,
+    type_of,
+)
 from tests.ops import operands
 from tests.ops.samples import maker
 
@@ -171,3 +181,20 @@ def test_methods_give_what_the_row_claims(op: OpDef) -> None:
             assert describes(claim, actual), (
                 f"{op.method}({[*map(str, types)]}, {keywords}) -> {claim}, got {actual!r}"
             )
+
+
+@pytest.mark.parametrize("number", [0, 300, 2.5, 1j, True, np.int16(1), np.float64(1)], ids=repr)
+@pytest.mark.parametrize("dtype", ["i1", "u2", "f4", "f8", "?", "c8"])
+def test_numbers_of_pythons_that_are_laid_end_to_end_with_arrays(dtype: str, number: Any) -> None:
+    x = np.ones(3, dtype)
+    weak = WEAK_OF.get(type(number), type_of(number))
+    both = np.concatenate((x, number, number), axis=None)
+    for n in (weak, StaticType(number)):
+        claim = table.OPS["np.concatenate"].rule(TupleType((type_of(x), n, n)), StaticType(None))
+        assert describes(claim, both), (claim, both)
+        for claim, made in (
+            (table.OPS["np.union1d"].rule(type_of(x), n), np.union1d(x, number)),
+            (table.OPS["np.union1d"].rule(n, type_of(x)), np.union1d(number, x)),
+            (table.OPS["np.setxor1d"].rule(type_of(x), n), np.setxor1d(x, number)),
+        ):
+            assert describes(claim, made), (claim, made)
