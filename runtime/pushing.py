@@ -147,10 +147,15 @@ class Pusher:
             raise NotPushed("a write at a place that depends on the item")
         at = value_of(key)
         at = (slice(None), *(at if isinstance(at, tuple) else (at,)))
-        if not all(isinstance(k, (int, slice)) or k is None or k is Ellipsis for k in at):
+        if not all(type(k) in (int, slice) or k is None or k is Ellipsis for k in at):
             raise NotPushed("a write at places that are numbers in arrays")
         given, missing = value.value, len(part.shape) - value.rank
-        if value.batched and missing > 0:
+        if missing < 0 and (not part.shape or any(n != 1 for n in value.shape[:-missing])):
+            raise NotPushed("a write of a value with more axes than there are")
+        if missing < 0:  # NumPy drops leading axes of one element
+            first = (slice(None),) * value.batched + (0,) * -missing
+            given = given[first]
+        elif value.batched and missing:
             spread = (slice(None), *(None,) * missing)
             given = given[spread]
         self.trace.emit("setitem", [array.value, at, given])

@@ -173,6 +173,23 @@ def test_memory(f, given, axes):
         assert all(np.array_equal(x, y) for x, y in zip(args, before, strict=True))
 
 
+def spreads(x, w):
+    y = np.zeros((4, 4))
+    y[:], y[0] = x[:, None], x.reshape(1, 4)
+    y[1, :1], y[2] = x[None, :1], w
+    return y
+
+
+@pytest.mark.parametrize("n", [1, 2, 4, 7])
+def test_values_with_more_axes_than_what_is_written_to(n):
+    v = ag.vmap(spreads, in_axes=(0, None))
+    for _ in range(2):
+        assert same(v(ROWS[:n], W[None, :, 0]), stacked([spreads(x, W[None, :, 0]) for x in ROWS[:n]]))
+        assert not v.not_together
+    with pytest.raises(ValueError, match="could not broadcast"):
+        v(ROWS[:n], np.ones((max(n, 2), 4)))
+
+
 def test_an_empty_list_is_the_one_that_was_given():
     for call in (ag.vmap(appends), ag.function(lambda *a, **k: ag.vmap(appends)(*a, **k))):
         log, named = [], []
