@@ -16,7 +16,7 @@ from runtime.execute.native.floats import ORDERED
 from runtime.execute.native.host import flags, vector_bytes
 from runtime.execute.native.integers import compare_ints
 from runtime.execute.native.kinds import Scalar, Unlowered, numpy_scalar
-from runtime.execute.native.lanes import pieces, together
+from runtime.execute.native.lanes import keep_lanes, pieces, together
 from runtime.execute.native.values import Num
 from runtime.pattern import pattern
 
@@ -397,11 +397,12 @@ def converted(e: Emitter, x: Num, kind: Scalar) -> str:
         how = "sitofp" if source.kind == "i" else "uitofp"
         return _opaque(e, kind, e.op(f"{how} {held} {x.text} to {wanted}"))
     if source.kind == "f":
-        if kind.bits < 32 and _by_words(source, kind):
-            return e.op(f"trunc {e.wide('i32')} {_truncated(e, source, x.text, INT32)} to {wanted}")
-        if kind.kind != "i" or kind.bits < 32:
+        words = kind.bits < 32 and _by_words(source, kind)
+        if not words and (kind.kind != "i" or kind.bits < 32):
             raise Unlowered(f"a cast of {source.dtype} elements to {kind.dtype}")
-        return _truncated(e, source, x.text, kind)
+        whole = _truncated(e, source, x.text, INT32 if words else kind)
+        keep_lanes(e, INT32.llvm if words else kind.llvm, whole)  # it may flag, whatever becomes of it
+        return e.op(f"trunc {e.wide('i32')} {whole} to {wanted}") if words else whole
     if held == wanted:
         return x.text
     if source.kind == "b" or kind.bits > source.bits:

@@ -84,6 +84,23 @@ def test_what_a_difference_loses_was_cast(dtype: str, size: int) -> None:
     both(differences, [(x,), (x,)], all="warn")
 
 
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("size", [1, 3, 8, 40, 200])
+def test_what_does_not_matter_was_cast(dtype: str, size: int) -> None:
+    """Integers that LLVM does not need, since whatever they are the result is the same, may have been NaN."""
+
+    def infinite(x):
+        return np.isinf(x.astype(np.int8))
+
+    def decided(x):
+        return x.astype(np.uint8) >= 0, x.astype(np.int8) | -1, np.logical_or(x.astype(np.int32), True)
+
+    x = np.arange(size).astype(dtype)
+    x[-1] = np.nan
+    for f in (infinite, decided):
+        both(f, [(x,), (x,)], all="warn")
+
+
 def arrays_of(x):
     """The array itself where it has the dtype, else a cast; `np.array` copies."""
     a, b = np.asarray(x, dtype=float), np.asarray(x, np.int64)
