@@ -74,6 +74,7 @@ from runtime.ops.table import BY_METHOD, as_function
 from runtime.ops.words import said
 from runtime.types import ArrayType
 
+MAKERS = {"shape", "N", "start", "stop"}  # what functions that make arrays may be told by name
 BOUNDS = {"min", "max"} & inspect.signature(np.clip).parameters.keys()  # names since NumPy 2.1
 _KINDS = {"invalid": 1, "divide": 4, "over": 8, "under": 16, "all": FLAGS}
 
@@ -102,8 +103,7 @@ def value(state: State, node: Node, args: list[Val]) -> Val:
         return Static(context)
     e, op = state.e, node.op
     args = args if op in ("py.tuple", "py.is") else read_again(state, args)
-    count = len(args) - len(node.keywords)
-    keywords = dict(zip(node.keywords, args[count:], strict=True))
+    count, keywords = by_name(node, args)
     if op in IN_PLACE and isinstance(args[0], (Arr, *LISTS)):
         return in_place(state, op, args[0], args[1])
     if len(args) == 2 and isinstance(args[0], Keyed) and (op in IN_PLACE or op in UFUNCS):
@@ -137,6 +137,15 @@ def value(state: State, node: Node, args: list[Val]) -> Val:
             return containers.get_item(state, args[0], args[1], node.outputs[0])
         return get_item(state, args[0], args[1])
     return function(state, node, op, args[:count], keywords)
+
+
+def by_name(node: Node, args: list[Val]) -> tuple[int, dict[str, Val]]:
+    """How many arguments of a node come by position, and the others."""
+    count = len(args) - len(node.keywords)
+    keywords = dict(zip(node.keywords, args[count:], strict=True))
+    if node.op.startswith("np.") and not (count or MAKERS & keywords.keys()):
+        raise Unlowered(f"{node.op} without an argument by position")
+    return count, keywords
 
 
 def in_place(state: State, op: str, x: Arr | Lists, other: Val) -> Val:

@@ -56,6 +56,8 @@ def reduce(state: State, name: str, args: Sequence[Val], keywords: Mapping[str, 
     if not set(given) <= known or len(free) > 1:
         raise Unlowered(f"np.{name} with options")
     x = as_lazy(state.e, args[0])
+    if name in ("argmax", "argmin") and isinstance(given.get("axis"), Tup):
+        raise Unlowered(f"np.{name} along several axes")
     axes = _axes(given.get("axis"), len(x.dims))
     keep, freedom = (
         constant(given.get("keepdims"), False),

@@ -8,6 +8,7 @@ raise, it gives what the node gives, bit by bit; it raises where the node raises
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Hashable, Sequence
 from types import BuiltinFunctionType, MethodDescriptorType
 from typing import Any
@@ -16,6 +17,7 @@ from runtime.errors import AutographError
 from runtime.execute.native import number_spellings, spellings
 from runtime.ir.graph import Const, Graph, Node
 from runtime.ir.walk import walk_nodes
+from runtime.ops.table import OPS
 from runtime.passes.pipeline import optimise
 from runtime.trace.api import trace_call
 from runtime.trace.record import Argument
@@ -29,6 +31,8 @@ def spelled(node: Node, types: Sequence[Type], bare: bool = False) -> Graph | No
     may as well be a number."""
     key, skipped = _key(node)
     if len(node.outputs) != 1 or key not in TABLE or not all(map(_plain, types[skipped:])):
+        return None
+    if node.keywords and not _named(key, node.keywords):
         return None
     given = tuple(
         StaticType(x.value) if isinstance(x, Const) else t for x, t in zip(node.inputs, types, strict=True)
@@ -48,6 +52,17 @@ def _key(node: Node) -> tuple[Hashable, int]:
         return node.op, 0
     target = node.inputs[0].value if isinstance(node.inputs[0], Const) else None
     return (target if isinstance(target, (BuiltinFunctionType, MethodDescriptorType)) else None), 1
+
+
+@functools.cache
+def _named(key: Hashable, names: tuple[str, ...]) -> bool:
+    """Whether what a node calls takes arguments by these names, as far as it tells."""
+    target: Any = OPS[key].run if isinstance(key, str) else key
+    try:
+        inspect.signature(target).bind_partial(**dict.fromkeys(names))
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _plain(t: Type) -> bool:
