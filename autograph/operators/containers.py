@@ -54,9 +54,12 @@ def tuple_(*values: Any) -> Any:
     return trace.protocol.call(tuple, (list_(*values),), {})
 
 
-def set_(*values: Any) -> Any:
-    """`{*values}`."""
+def set_(*values: Any, of: set[Any] | None = None) -> Any:
+    """`{*values}`; of: a display of constants, which Python makes of one that lies in the code: it goes over
+    its items in another order than a set into which they are put one by one."""
     trace = active()
+    if of is not None:
+        return of if trace is None else trace.protocol.call(set, (frozenset(of),), {})
     if Star in map(type, values):
         starred = tuple(k for k, value in enumerate(values) if isinstance(value, Star))
         plain = [value.value if isinstance(value, Star) else value for value in values]

@@ -122,7 +122,11 @@ class _Displays(Rewriter):
         self.look_behind(node.elts, True)
         self.generic(node)
         kept = node in self.kept and not self.work.spreads(node.elts)
-        return node if kept else locate(self.work.ag("set_", *node.elts), node)
+        if kept:
+            return node
+        if len(node.elts) > 2 and all(map(_is_constant, node.elts)):
+            return locate(self.work.ag("set_", of=node), node)
+        return locate(self.work.ag("set_", *node.elts), node)
 
     def visit_Tuple(self, node: Any) -> Any:
         self.look_behind(node.elts)
@@ -173,6 +177,20 @@ class _Displays(Rewriter):
         told = [constant(True)] if self.early.get(node) else []
         node.value = locate(self.work.ag(operator, value, *told), node)
         return node
+
+
+def _is_constant(node: Any) -> bool:
+    """Whether Python makes a constant of it."""
+    kinds = (
+        gast.Constant,
+        gast.UnaryOp,
+        gast.BinOp,
+        gast.Tuple,
+        gast.unaryop,
+        gast.operator,
+        gast.expr_context,
+    )
+    return all(isinstance(part, kinds) for part in walk(node))
 
 
 def _is_plain(node: Any) -> bool:

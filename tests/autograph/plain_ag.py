@@ -139,7 +139,9 @@ def tuple_(*items: Any) -> tuple:
     return items
 
 
-def set_(*items: Any) -> set:
+def set_(*items: Any, of: set | None = None) -> set:
+    if of is not None:
+        return of
     return set(items)
 
 

@@ -444,6 +444,19 @@ def names_that_only_say_that_they_are_gone(x: Any, y: Any) -> Any:
     return [hasattr(v, name) for v in (x, y) for name in ("itemset", "newbyteorder", "T", "nope")]
 
 
+@case((i64(2), A([7, -3])), (i64(40), A([7, 160])))
+def order_of_sets_of_constants(k: Any, x: Any) -> Any:
+    """A display of constants is made of a set in the code, and goes over its items in another order."""
+    a = {16, 33, 50, 3, 1, 19}
+    b = {(16, -1), (33, 2), (50, 3), (3, 2**3), (1, 0), (19, 5), (16, 1)}
+    c = {160, 32, 64, 96, k}
+    for v in x:
+        a.add(int(v) * 16)
+        b.add((int(v), int(k)))
+        c.add(int(v) * 32)
+    return list(a), [p for p in b], [v for v in c], list({8, 0, 16}), list(frozenset({96, 64, 32, 8, 0, 16}))
+
+
 @pytest.mark.parametrize(("function", "calls"), CASES)
 def test_is_as_python(function: Callable[..., Any], calls: tuple[tuple[Any, ...], ...]) -> None:
     checked = ag.function(function, check=True)

@@ -216,6 +216,11 @@ def add_all(state: State, x: Keyed, items: Val) -> None:
     its order is not known then."""
     if isinstance(items, Keyed):
         _may_remove(x)
+    if isinstance(items, Static) and type(items.value) is frozenset:
+        _may_remove(x)
+        for item in items.value:
+            add(state, x, lift(item))
+        return
     if isinstance(items, (Keyed, Entries)):
         of = items.of if isinstance(items, Entries) else items
         settled(state, of)
