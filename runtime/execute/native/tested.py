@@ -1,4 +1,5 @@
-"""Branches whose result is only asked whether it is true (`while queue and k < n`) give that, and no list.
+"""Branches whose result is only asked whether it is true (`while queue and k < n`, `(i and x[i]) or i < n`)
+give that, and no list or number of any kind.
 
 In: a graph.  Out: a graph of the same meaning, in which the arms of such branches end with the truth of what
 they gave.  What always holds: nobody else reads the result, and nothing is changed before it is asked for.
@@ -13,19 +14,20 @@ from runtime.ir.graph import Const, Graph, Node, Operand, Value
 from runtime.ir.opdef import PURE
 from runtime.ir.walk import walk_nodes
 from runtime.ops.table import OPS
-from runtime.types import ObjectType, WeakType
+from runtime.types import NumberType, ObjectType, WeakType
 
 _BOOL = WeakType("bool")
 
 
 def truths(graph: Graph) -> Graph:
     """The graph with the truth of what is only tested."""
-    found = any(n.op == "cond" and any(map(_is_object, n.outputs)) for n in walk_nodes(graph))
+    found = any(n.op == "cond" and any(map(_unclear, n.outputs)) for n in walk_nodes(graph))
     return _region(graph, frozenset()) if found else graph
 
 
-def _is_object(x: Value) -> bool:
-    return isinstance(x.type, ObjectType)
+def _unclear(x: Value) -> bool:
+    """Whether machine code has no place for a value: an object, or a number of more kinds than two."""
+    return isinstance(x.type, ObjectType) or (isinstance(x.type, NumberType) and len(x.type.kinds) > 2)
 
 
 def _region(graph: Graph, tested: frozenset[Operand]) -> Graph:
@@ -55,7 +57,7 @@ def _node(node: Node, elsewhere: set[Operand], swap: dict[Operand, Operand]) -> 
             for k, r in enumerate(node.regions)
         ]
         return dataclasses.replace(node, regions=tuple(regions))
-    asked = [k for k, x in enumerate(node.outputs) if _is_object(x) and x not in elsewhere]
+    asked = [k for k, x in enumerate(node.outputs) if _unclear(x) and x not in elsewhere]
     outputs = list(node.outputs)
     for k in asked:
         truth = Value(_BOOL, outputs[k].name)

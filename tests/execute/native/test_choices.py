@@ -65,3 +65,28 @@ def test_what_a_condition_keeps_in_range_is_not_read_without_it(function: Any) -
     """Such a read was a crash: far from the array there is no memory."""
     a = np.arange(8.0)
     both(function, [(a, 1, 3), *((a, i, 3) for i in (6, -2, 10**12, -(10**12), 2**62, -(2**62)))])
+
+
+def neighbours(x: Any, w: Any, n: int) -> Any:
+    found, other = 0, 0.0
+    for i in range(n):
+        if (i and x[i - 1]) or (i < n - 1 and x[i + 1]) or (w[i] and i % 3) or (i > 3 and w[i - 2]):
+            found += 1
+        if not ((x[i] or i % 2 or w[i]) and (w[i] or i)):
+            other += 1.5
+        while i and w[i] or x[i] and found > 100:
+            other += w[i]
+            break
+    return found, other
+
+
+def test_conditions_on_numbers_of_many_kinds() -> None:
+    """Python ints, NumPy's bools, floats and bools in one condition: only its truth matters, but all of the
+    loops around it were left to the plan."""
+    r = np.random.default_rng(2)
+    calls: list[Any] = []
+    for p in (0.1, 0.5, 0.9):
+        w = np.where(r.random(30) < p, r.normal(size=30), 0.0)
+        w[3], w[7], w[9] = np.nan, -0.0, np.inf
+        calls.append((r.random(30) < p, w, 30))
+    both(neighbours, calls)
