@@ -11,9 +11,12 @@ import numpy as np
 
 from runtime.execute.native.waiting import IN_PLACE
 from runtime.ir.calls import all_nodes, called_graphs
+from runtime.ir.effects import effect_of
 from runtime.ir.graph import Const, Graph, Node, Operand, Value
+from runtime.ir.opdef import PURE
 from runtime.ir.walk import all_values, uses, walk_nodes
-from runtime.passes.facts import OPERATORS
+from runtime.ops.table import OPS
+from runtime.passes.facts import OPERATORS, makes_new
 from runtime.types import (
     ArrayType,
     NumberType,
@@ -208,11 +211,35 @@ def look_returned(graph: Graph) -> Node | None:
     return None
 
 
+DIAGONALS = ("np.diag", "np.diagonal")
+
+
 def looked_into(graph: Graph) -> frozenset[Value]:
     """The arrays without axes that `np.where` makes of numbers, and that are only computed with: in this
-    graph, or in regions that take them from it."""
+    graph, or in regions that take them from it.  And looks at diagonals that might as well be copies."""
     made = {node.outputs[0] for node in graph.nodes if node.op == "np.where" and _without_axes(node)}
-    return frozenset(x for x in made if _computed_with(graph, x)) if made else frozenset()
+    found = {x for x in made if _computed_with(graph, x)}
+    looks = (k for k, node in enumerate(graph.nodes) if node.op in DIAGONALS and len(node.outputs) == 1)
+    return frozenset(found.union(graph.nodes[k].outputs[0] for k in looks if _read_at_once(graph, k)))
+
+
+def _read_at_once(graph: Graph, k: int) -> bool:
+    """Whether what node `k` gives is only computed with, before anything is written."""
+    (x,) = graph.nodes[k].outputs
+    uses = [j for j, node in enumerate(graph.nodes) if x in node.inputs]
+    if not uses or x in graph.results:
+        return False
+    if any(effect_of(node, OPS) != PURE for node in graph.nodes[k + 1 : uses[-1]]):
+        return False
+    return all(_makes_new(graph.nodes[j]) for j in uses)
+
+
+def _makes_new(node: Node) -> bool:
+    """Whether a node gives a number or a new array."""
+    made = node.outputs[0].type if len(node.outputs) == 1 else None
+    if node.regions or not isinstance(made, ArrayType):
+        return False
+    return makes_new(node, OPS) or node.op == "getitem" and made.scalar
 
 
 def kept(graph: Graph) -> frozenset[Value]:

@@ -15,6 +15,7 @@ from typing import Any
 
 from runtime.errors import AutographError
 from runtime.execute.native import number_spellings, spellings
+from runtime.execute.native.facts import DIAGONALS
 from runtime.ir.graph import Const, Graph, Node
 from runtime.ir.walk import walk_nodes
 from runtime.ops.table import OPS
@@ -28,7 +29,7 @@ TABLE: dict[Hashable, Callable[..., Any]] = {**spellings.SPELLINGS, **number_spe
 
 def spelled(node: Node, types: Sequence[Type], bare: bool = False) -> Graph | None:
     """The graph.  types: of the operands, `StaticType` for constants.  bare: whether an array without axes
-    may as well be a number."""
+    may as well be a number, and another look at an array a copy."""
     key, skipped = _key(node)
     if len(node.outputs) != 1 or key not in TABLE or not all(map(_plain, types[skipped:])):
         return None
@@ -38,7 +39,9 @@ def spelled(node: Node, types: Sequence[Type], bare: bool = False) -> Graph | No
         StaticType(x.value) if isinstance(x, Const) else t for x, t in zip(node.inputs, types, strict=True)
     )
     wanted = node.outputs[0].type
-    if bare and isinstance(wanted, ArrayType):
+    if key in DIAGONALS and not bare and _matrix(given[0]):
+        return None  # it is another look at the matrix
+    if bare and isinstance(wanted, ArrayType) and wanted.shape == ():
         wanted = ArrayType(wanted.dtype, (), True)
     try:
         return _spelled(key, given[skipped:], node.keywords, wanted)
@@ -63,6 +66,10 @@ def _named(key: Hashable, names: tuple[str, ...]) -> bool:
     except (TypeError, ValueError):
         return False
     return True
+
+
+def _matrix(t: Type) -> bool:
+    return not isinstance(t, ArrayType) or t.shape is None or len(t.shape) != 1
 
 
 def _plain(t: Type) -> bool:

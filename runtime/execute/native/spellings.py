@@ -8,6 +8,7 @@ same floating-point errors and takes the same dtypes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable
 from typing import Any
 
@@ -201,7 +202,12 @@ def _quantile(a: Any, q: Any, axis: Any) -> Any:
 
 
 def diff(a: Any, n: Any = 1, axis: Any = -1, prepend: Any = None, append: Any = None) -> Any:
-    """np.diff of an array with one axis with something before or behind it."""
+    """np.diff of an array with one axis with something before or behind it, or taken several times."""
+    if prepend is None and append is None:
+        only_if(type(n) is int and 1 < n <= 8 and type(axis) is int)
+        for _ in range(n):
+            a = np.diff(a, axis=axis)
+        return a
     only_if(rank(a) == 1 and (prepend is not None or append is not None) and axis in (0, -1))
     parts = [a]
     for x, at in ((prepend, 0), (append, len(parts) + 1)):
@@ -287,6 +293,18 @@ def vdot(a: Any, b: Any) -> Any:
     return np.dot(a, b)
 
 
+def norm(x: Any, ord: Any = None) -> Any:
+    """np.linalg.norm of a line, by the number of the norm."""
+    kind = dtype_of(x)
+    only_if(rank(x) == 1 and kind is not None and kind.kind in "iuf")
+    only_if(type(ord) in (int, float) and ord in (1, 2, np.inf, -np.inf))
+    left_if(x.shape[0] == 0)
+    x = x if kind is not None and kind.kind == "f" else x.astype(float)
+    if ord == 2:
+        return np.linalg.norm(x)
+    return np.sum(abs(x)) if ord == 1 else np.max(abs(x)) if ord > 0 else np.min(abs(x))
+
+
 def matrix_power(a: Any, n: Any) -> Any:
     """np.linalg.matrix_power for powers from 2 on."""
     only_if(rank(a) == 2 and type(n) is int and 2 <= n < 1 << 10)
@@ -335,7 +353,14 @@ def polyval(p: Any, x: Any) -> Any:
 
 # --------------------------------------------------------------------------------- filled and moved
 def tile(A: Any, reps: Any) -> Any:
-    """np.tile of an array with one axis, some times one after the other."""
+    """np.tile of an array with one axis, some times one after the other; of a matrix in both directions."""
+    if type(reps) is tuple and len(reps) == 2 and rank(A) in (1, 2):
+        only_if(all(type(n) is int and n > 0 for n in reps) and reps != (1, 1))
+        above, beside_ = reps
+        rows, columns = (1, A.shape[0]) if rank(A) == 1 else A.shape
+        made = asked(np.empty, (above, rows, beside_, columns), dtype_of(A))
+        made[...] = A if rank(A) == 1 else A[None, :, None, :]
+        return made.reshape((above * rows, beside_ * columns))
     only_if(rank(A) == 1 and number(reps) and dtype_of(reps) is None and type(reps) is not bool)
     left_if(reps < 2)
     made = asked(np.empty, (reps, A.shape[0]), dtype_of(A))
@@ -409,6 +434,40 @@ def nan_to_num(x: Any, copy: Any = True, nan: Any = 0.0, posinf: Any = None, neg
     made = cond(np.isnan(x), lambda: values[0], lambda: x)
     ends = cond(x > 0, lambda: values[1], lambda: values[2])
     return cond(np.isinf(x), lambda: ends, lambda: made)
+
+
+def kron(a: Any, b: Any) -> Any:
+    """np.kron of arrays of as many axes, one or two."""
+    only_if(rank(a) == rank(b) and rank(a) in (1, 2))
+    if rank(a) == 1:
+        return (a[:, None] * b[None, :]).reshape(a.shape[0] * b.shape[0])
+    sizes = [n * m for n, m in zip(a.shape, b.shape, strict=True)]
+    return (a[:, None, :, None] * b[None, :, None, :]).reshape((sizes[0], sizes[1]))
+
+
+def diag(v: Any, k: Any = 0) -> Any:
+    """np.diag: a matrix around a line, or the line that is in a matrix (as a copy)."""
+    only_if(type(k) is int and rank(v) in (1, 2))
+    if rank(v) == 2:
+        only_if(k == 0)
+        places = asked(np.arange, asked(min, v.shape[0], v.shape[1]))
+        return v[places, places]
+    n = v.shape[0] + abs(k)
+    made = asked(np.zeros, (n, n), dtype_of(v))
+    places = asked(np.arange, v.shape[0])
+    made[places + max(-k, 0), places + max(k, 0)] = v
+    return made
+
+
+def unravel_index(indices: Any, shape: Any) -> Any:
+    """np.unravel_index of one number, in sizes that are known."""
+    only_if(integer(indices) and type(shape) is tuple and all(type(n) is int and n > 0 for n in shape))
+    rest, made = asked(int, indices), []
+    left_if((rest < 0) | (rest >= math.prod(shape)))
+    for n in reversed(shape):
+        made.append(asked(np.int64, rest % n))
+        rest = rest // n
+    return tuple(reversed(made))
 
 
 def atleast_1d(x: Any) -> Any:
@@ -490,12 +549,15 @@ def _halved(xp: Any, x: Any, n: Any) -> Any:
 
 SPELLINGS: dict[Hashable, Function] = {
     "np.linalg.matrix_power": matrix_power,
+    "np.linalg.norm": norm,
+    "np.diagonal": diag,
     **{
         f"np.{function.__name__}": function
         for function in (
             isclose, allclose, array_equal, ptp, average, nansum, nanmean, nanmax, nanmin, trace, percentile,
             quantile, diff, trapezoid, gradient, inner, vdot, cross, polyval, tile, repeat, full_like, take,
-            insert, delete, nan_to_num, atleast_1d, atleast_2d, size, digitize, interp,
+            insert, delete, diag, unravel_index, nan_to_num, kron, atleast_1d, atleast_2d, size, digitize,
+            interp,
         )
     },
 }  # fmt: skip

@@ -96,7 +96,8 @@ class State:
     earlier attempts found out.  asked: lists of arrays whose form was relied on.  held: sites whose arrays
     are in lists.
     often: mathematical functions that are written once.  bare: arrays without axes that may as well be
-    numbers.  kept: what is given back or put somewhere else, and so can't be a view.
+    numbers, and looks at others that may as well be copies.  kept: what is given back or put somewhere else,
+    and so can't be a view.
     last: whether nothing follows in the graph.  params: the values of its parameters.  saves: those that are
     copied by the code itself, where they must be, before they are written.
     lazily: whether the result of the node that is being lowered need not be stored.  spread: where arrays lie

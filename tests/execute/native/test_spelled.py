@@ -60,12 +60,22 @@ CASES: dict[str, tuple[Callable[..., Any], list[tuple[Any, ...]]]] = {
     "repeat": (lambda x, n: np.repeat(x, n), [(X, 3), (np.arange(3), 1), (X > 0, 2), (X, 0)]),
     "full_like": (lambda x: (np.full_like(x, 2.5), np.full_like(x, x[0]), np.full_like(x, 1, dtype=float)),
         [(X,), (np.arange(4),), (X.astype("f4"),)]),
+    "tile both ways": (lambda x, y: (np.tile(x, (2, 3)) + 0, np.tile(y, (1, 2)) + 0),
+        [(X, X), (X, M), (M, N)]),
+    "diag": (lambda x, m: (
+            np.diag(x), np.diag(x, -1), np.diag(m).sum(), np.log(abs(m.diagonal())), np.diag(m)[1]),
+        [(X, M), (np.arange(4), N.T.copy()), (X[:1], M)]),
+    "unravel_index": (lambda k: np.unravel_index(k, (3, 4, 5)), [(7,), (np.int64(59),), (0,)]),
+    "norms": (lambda x: (np.linalg.norm(x, 1), np.linalg.norm(x, ord=np.inf), np.linalg.norm(x, 2)),
+        [(X,), (np.arange(5),), (X.astype("f4"),)]),
+    "diff again": (lambda x: np.diff(x, n=3), [(X,), (M,), (np.arange(6) ** 3,)]),
     "take": (lambda x, k: (np.take(x, 1), np.take(x, k)), [(X, np.array([0, -1])), (X, np.array([3]))]),
     "take along": (lambda m, k: np.take(m, k, axis=0), [(M, np.array([0, -1]))]),
     "insert": (lambda x, k, v: (np.insert(x, k, v), np.delete(x, k)),
         [(X, 0, 1.0), (X, -1, Y[0]), (X, 8, 2), (np.arange(4), 2, 2.75)]),
     "nan_to_num": (lambda x: (np.nan_to_num(x), np.nan_to_num(x[0], nan=1), np.nan_to_num(x, posinf=2.0)),
         [(GAPS,), (np.array([np.nan, np.inf, -np.inf, -0.0]),)]),
+    "kron": (lambda x, y: np.kron(x, y) + 0, [(X, Y), (M, N), (np.arange(3), Y)]),
     "atleast": (lambda x, a: (np.atleast_1d(x) + 0, np.atleast_1d(a) + 0, np.atleast_2d(x) + 0), [(X, X[0])]),
     "size": (lambda m: (np.size(m), np.size(m, 0), np.size(m[0, 0])), [(M,)]),
     "digitize": (lambda a, bins: (np.digitize(a, bins), np.digitize(a, bins, right=True)),
@@ -89,6 +99,8 @@ LEFT: dict[str, list[tuple[Any, ...]]] = {
     "tile": [(X, 1), (X, 0), (X, -1), (X, (2, 2)), (M, 2)],
     "repeat": [(X, -1), (X, np.arange(9))],
     "take": [(X, np.array([9]))],
+    "unravel_index": [(60,), (-1,), (np.array([1, 2]),)],
+    "norms": [(X[:0],), (M,), (GAPS,)],
     "insert": [(X, 10, 1.0), (X, -12, 1.0), (X, True, 1.0), (X, [1, 2], 3.0)],
     "digitize": [
         (X, np.sort(Y)),
@@ -127,3 +139,43 @@ def test_they_are_native(name: str) -> None:
 def test_what_is_left(name: str) -> None:
     for function in (CASES[name][0], twice(CASES[name][0])):
         both(function, [*CASES[name][1][:1], *LEFT[name]], lowered=False)
+
+
+def diagonals(m, v):  # type: ignore[no-untyped-def]
+    """Looks at a matrix, which see what is written to it, can't be written to, and are not copies."""
+    look, total = np.diag(m), 0.0
+    for k in range(len(m)):
+        m[k, k] = v[k]
+        total += look[k] + np.diag(m).sum() * k
+        part = np.diagonal(m)[1:]
+        m[1, 1] += 1
+        total += part[0]
+    kept = [np.diag(m)]
+    m[0, 0] = 7
+    return total, look, kept, np.diag(m), np.diag(m).flags.writeable, np.shares_memory(np.diag(m), m)
+
+
+def written_diagonal(m, v):  # type: ignore[no-untyped-def]
+    for _ in range(2):
+        np.diag(m)[0] = v[0]
+    return m
+
+
+def test_diagonals_are_looks() -> None:
+    for function in (diagonals, written_diagonal):
+        both(function, [(N[:3].copy(), X), (M[:3], Y), (N[:3].T, Y)], lowered=False)
+
+
+def kept_looks(m, v, n):  # type: ignore[no-untyped-def]
+    """What NumPy gives as a look at a new array is whole where it is kept."""
+    found, total = [], np.zeros(3)
+    for k in range(n):
+        found.append(np.cross(m[k], v[:3]))
+        total += np.cross(v[:3], m[k])
+    products = [np.kron(v[:2], v[k:]) for k in range(n)]
+    return found, total, products
+
+
+def test_looks_that_are_kept() -> None:
+    for trace in both(kept_looks, [(M, X, 5), (N, Y, 4), (M, Y, 3)]).traces[1:]:
+        assert not trace.concrete.native.bails
