@@ -306,8 +306,8 @@ def rule_diag(v: Type, k: Type | None = None) -> Type:
 
 
 def rule_indices(dimensions: Type, dtype: Type | None = None, sparse: Type | None = None) -> Type:
-    """indices: a stack of index grids."""
-    if static_or(sparse, False):
+    """indices: a stack of index grids; None for a dtype is that of floats."""
+    if static_or(sparse, False) or (dtype is not None and is_none(dtype)):
         raise Unknown
     if not isinstance(bare(dimensions), TupleType):
         raise Unknown

@@ -69,7 +69,9 @@ def triangle(lower: bool) -> Any:
 
 
 def rule_diag_indices(n: Type, ndim: Type | None = None) -> Type:
-    """diag_indices: the same vector for each axis."""
+    """diag_indices: the same vector for each axis; of a NumPy scalar in its dtype."""
+    if bare(n) != WEAK_INT:
+        raise Unknown
     return tuple_of(*[ndarray(INTP, (static_int(n),))] * static_or(ndim, 2))
 
 

@@ -176,12 +176,12 @@ def rule_histogram(a: Type, bins: Type | None = None) -> Type:
 
 
 def rule_diff(a: Type, n: Type | None = None, axis: Type | None = None) -> Type:
-    """diff: one element less per order."""
+    """diff: one element less per order; of order 0 what was given, a tuple for one."""
     array = known_array(a)
     order = 1 if n is None else static_int(n)
     shape = dims(array)
     known = -1 if axis is None else static_int(axis)
-    if not shape or (order is not None and order < 0):
+    if not shape or (order is not None and order < 1):
         raise Unknown
     dtype = asked_dtype(np.diff, array, ndim=1)
     if dtype != array.dtype:

@@ -17,7 +17,7 @@ import pytest
 
 from runtime.ir.opdef import OpDef
 from runtime.ops import python, table
-from runtime.ops.rules import any_value
+from runtime.ops.rules import Unknown, any_value
 from runtime.types import (
     OBJECT,
     WEAK_OF,
@@ -198,3 +198,25 @@ def test_numbers_of_pythons_that_are_laid_end_to_end_with_arrays(dtype: str, num
             (table.OPS["np.setxor1d"].rule(type_of(x), n), np.setxor1d(x, number)),
         ):
             assert describes(claim, made), (claim, made)
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("np.diag_indices", (np.uint64(3),)),
+        ("np.diag_indices", (np.int32(3),)),
+        ("np.diag_indices", (3,)),
+        ("np.indices", ((1, 2), None)),
+        ("np.indices", ((1, 2),)),
+        ("np.diff", ((np.arange(3.0), np.arange(3)), 0)),
+        ("np.diff", ((np.arange(3.0), np.arange(3)), 1)),
+    ],
+)
+def test_claims_for_calls_that_hardly_anybody_writes(name: str, args: tuple[Any, ...]) -> None:
+    rule, run = table.OPS[name].rule, table.OPS[name].run
+    assert rule is not None and run is not None
+    try:
+        claim = rule(*(StaticType(x) if immutable(x) else type_of(x) for x in args))
+    except Unknown:
+        claim = OBJECT
+    assert describes(claim, run(*args)), claim
