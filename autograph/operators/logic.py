@@ -16,6 +16,8 @@ from runtime.types import ArrayType, Type
 
 def and_(first: Any, *thunks: Callable[[], Any]) -> Any:
     """`first and thunks[0]() and ...`: the operand Python would give; the later ones run only if needed."""
+    if active() is None:
+        return _until(False, first, thunks)
     if not thunks:
         return first
     return cond(first, lambda: and_(thunks[0](), *thunks[1:]), lambda: first)
@@ -23,6 +25,8 @@ def and_(first: Any, *thunks: Callable[[], Any]) -> Any:
 
 def or_(first: Any, *thunks: Callable[[], Any]) -> Any:
     """`first or thunks[0]() or ...`, as `and_`."""
+    if active() is None:
+        return _until(True, first, thunks)
     if not thunks:
         return first
     return cond(first, lambda: first, lambda: or_(thunks[0](), *thunks[1:]))
@@ -30,6 +34,8 @@ def or_(first: Any, *thunks: Callable[[], Any]) -> Any:
 
 def all_true(first: Any, *thunks: Callable[[], Any]) -> Any:
     """Something as true as `first and thunks[0]() and ...`, where only that matters: each is asked once."""
+    if active() is None:
+        return _until(False, first, thunks, False)
     if not thunks:
         return first
     return cond(first, lambda: all_true(thunks[0](), *thunks[1:]), lambda: _asked(first, False))
@@ -37,16 +43,25 @@ def all_true(first: Any, *thunks: Callable[[], Any]) -> Any:
 
 def any_true(first: Any, *thunks: Callable[[], Any]) -> Any:
     """Something as true as `first or thunks[0]() or ...`, as `all_true`."""
+    if active() is None:
+        return _until(True, first, thunks, True)
     if not thunks:
         return first
     return cond(first, lambda: _asked(first, True), lambda: any_true(thunks[0](), *thunks[1:]))
 
 
+def _until(truth: bool, value: Any, thunks: Sequence[Callable[[], Any]], found: Any = None) -> Any:
+    """The first value of this truth (or `found` for it), else the last: more than calls can be nested."""
+    for thunk in thunks:
+        if bool(value) is truth:
+            return value if found is None else found
+        value = thunk()
+    return value
+
+
 def _asked(x: Any, truth: bool) -> Any:
     """What stands for a value whose truth is known: a number itself, which nobody sees asked again; of an
     object a second name would be all that the trace knows of it afterwards."""
-    if active() is None:
-        return truth
     return x if isinstance(x, Tensor) or not isinstance(x, Traced) else truth
 
 

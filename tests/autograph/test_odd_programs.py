@@ -472,6 +472,10 @@ def longest(a):
     return a < 0xHUGE, -0xHUGE < a
 
 
+def chained(a):
+    return MANY, 0 or a
+
+
 def asserts(a):
     AssertionError = ValueError
     try:
@@ -481,9 +485,11 @@ def asserts(a):
 """
 
 
-@pytest.mark.parametrize("name", ["longest", "asserts"])
+@pytest.mark.parametrize("name", ["longest", "asserts", "chained"])
 def test_programs_in_a_file(name: str, tmp_path: Any, monkeypatch: Any) -> None:
-    (tmp_path / "odd_module.py").write_text(TEXT.replace("HUGE", "f" * 5000))
+    (tmp_path / "odd_module.py").write_text(
+        TEXT.replace("HUGE", "f" * 5000).replace("MANY", " and ".join("a" * 500))
+    )
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "odd_module", raising=False)
     beside(getattr(importlib.import_module("odd_module"), name))
