@@ -30,7 +30,7 @@ from runtime.passes.facts import SMALL_FLOATS, makes_new, mutable
 from runtime.trace.byhand import at_run_time
 from runtime.trace.core import Trace
 from runtime.trace.regions import close_regions
-from runtime.types import OBJECT, ArrayType, StaticType, Type, WeakType, static_or_weak
+from runtime.types import OBJECT, ArrayType, StaticType, TupleType, Type, WeakType, static_or_weak
 
 Entry = Any  # Item, or a tuple or list of entries
 _CONTAINERS = ("py.tuple", "py.list", "py.dict")
@@ -271,12 +271,13 @@ class Pusher:
         flags = tuple(isinstance(x, Item) and x.batched for x in inputs)
         if any(batched(x) and not isinstance(x, Item) for x in inputs):
             raise NotPushed(f"{node.op} of several arrays has no rule")
+        assert t.shape is not None
+        if None in t.shape and _sized_by_values(node, row, inputs):
+            raise NotPushed(f"{node.op} gives each item what may be of another size")
         n = self.count if isinstance(self.count, int) else None
-        claim = ArrayType(t.dtype, (n, *t.shape))  # type: ignore[misc]
-        operands = [value_of(x) for x in inputs]
-        return at_run_time(
-            item_by_item, [Const(row.run), Const(flags), Const(node.keywords), self.count, *operands], claim
-        )
+        claim = ArrayType(t.dtype, (n, *t.shape))
+        facts = [Const(x) for x in (row.run, flags, node.keywords, t.dtype, t.shape)]
+        return at_run_time(item_by_item, [*facts, self.count, *map(value_of, inputs)], claim)
 
     # ------------------------------------------------------------------ regions
     def cond(self, node: Node, inputs: list[Entry]) -> Sequence[Entry]:
@@ -420,9 +421,19 @@ def repeated(x: Any, count: int) -> Any:
 
 
 def item_by_item(
-    run: Any, flags: tuple[bool, ...], names: tuple[str, ...], count: int, *operands: Any
+    run: Any,
+    flags: tuple[bool, ...],
+    names: tuple[str, ...],
+    dtype: np.dtype[Any],
+    shape: tuple[int | None, ...],
+    count: int,
+    *operands: Any,
 ) -> Any:
-    """`run` of each item of the operands that have one each, stacked."""
+    """`run` of each item of the operands that have one each, stacked.  dtype, shape: of one item's result."""
+    if not count:
+        if None in shape:
+            raise ValueError("there are no items, so it is not known what the results look like")
+        return np.empty((0, *shape), dtype)
     made = []
     for k in range(count):
         each = [x[k] if flag else x for x, flag in zip(operands, flags, strict=True)]
@@ -449,6 +460,29 @@ def value_of(x: Entry) -> Any:
 
 def _items(entries: Sequence[Entry]) -> list[Item]:
     return [y for x in entries for y in (_items(x) if isinstance(x, (tuple, list)) else [x])]
+
+
+def _sized_by_values(node: Node, row: OpDef, inputs: Sequence[Entry]) -> bool:
+    """Whether it may depend on values that differ from item to item how large the result of an op is: its
+    sizes are not known even where those of all operands are."""
+    if node.op == "getitem" and not batched(inputs[1]):
+        return False
+    types = list(map(_with_sizes, (x.type for x in node.inputs)))
+    count = len(types) - len(node.keywords)
+    named = dict(zip(node.keywords, types[count:], strict=True))
+    try:
+        found = None if row.rule is None else row.rule(*types[:count], **named)
+    except Exception:  # it is not for arrays of these sizes
+        return True
+    return not isinstance(found, ArrayType) or found.shape is None or None in found.shape
+
+
+def _with_sizes(t: Type) -> Type:
+    if isinstance(t, TupleType):
+        return dataclasses.replace(t, items=tuple(map(_with_sizes, t.items)))
+    if not isinstance(t, ArrayType) or t.shape is None:
+        return t
+    return dataclasses.replace(t, shape=tuple(4 if n is None else n for n in t.shape))
 
 
 def _adapts(node: Node, inputs: Sequence[Entry]) -> bool:

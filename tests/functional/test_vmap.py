@@ -223,7 +223,17 @@ def python_floats(x):
     return math.sqrt(abs(float(x[0])))
 
 
+def of_another_size_each(x):
+    return x[x > 0].sum()
+
+
+def up_to(n):
+    return np.arange(n).sum()
+
+
 ONE_BY_ONE = [
+    (of_another_size_each, (ROWS,), 0),
+    (up_to, (np.arange(1, 20),), 0),
     (own_branch, (ROWS,), 0),
     (own_trips, (np.arange(1, 20),), 0),
     (running, (ROWS,), 0),
@@ -337,6 +347,14 @@ def test_sizes_may_change():
         x = RNG.normal(size=(n, 4))
         assert np.array_equal(v(x), np.stack([row / row.sum() for row in x]))
     assert len(v._compiled.traces) <= 2
+    some, many = ag.vmap(of_another_size_each), ag.vmap(lambda x: (np.outer(x, x), np.tile(x, 2), x[[0, 0]]))
+    for n in range(2, 6):
+        x = RNG.normal(size=(n, n))
+        assert same(some(x), stacked([of_another_size_each(row) for row in x])) and some.not_together
+        assert same(many(x), stacked([many.f(row) for row in x])) and not many.not_together
+    assert ag.vmap(many.f)(x[:0])[0].shape == (0, 5, 5)
+    with pytest.raises(ValueError, match="there are no items"):
+        many(x[:0])  # of any sizes
 
 
 def test_keywords_and_refusals():
