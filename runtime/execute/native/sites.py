@@ -162,8 +162,11 @@ class Site:
         """Code on what the objects among the inputs hold; None where the part does more with them."""
         inside = packed(self.graph, held) if self.by_keys else opened(self.graph, held)
         if inside is None:
-            names = " or ".join(f"{self.named(k)}, a {one.cls.__name__}" for k, one in held.items())
-            self.reason = self.reason or f"of {names or 'what is read outside'}, more is used than fields"
+            of = [self.graph.params[k].name for k in held]
+            names = [f"a {one.cls.__name__}" for one in held.values()]
+            named = " or ".join(f"{name!r}, {a}," if name else a for name, a in zip(of, names, strict=True))
+            what = "more than reading and writing what it holds"
+            self.reason = self.reason or f"{named or 'what is read outside'} is used for {what}"
             return None
 
         def left() -> None:
