@@ -482,7 +482,7 @@ def listed(state: State, x: Val, target: object) -> Lists | None:
         fitting: list[object] = [sorted]
         if isinstance(of.keys, (Listing, Mixed)):
             fitting += [min, max, any, all]
-        if isinstance(of.keys, Listing) and lists.of_kind(state, of.keys).kind != "f":
+        if isinstance(of.keys, Listing) and lists.of_kind(state, of.keys) in (PYTHON_INT, PYTHON_BOOL):
             fitting.append(sum)
         if target not in fitting:
             return None

@@ -392,6 +392,14 @@ def filled_with_keys(x, n):  # type: ignore[no-untyped-def]
     return s
 
 
+def sum_that_may_wrap(x, n):  # type: ignore[no-untyped-def]
+    """It warns in the order of the set, and would not in the order in which they come."""
+    s = set()
+    for v in np.array([96, -122, 33], np.int8)[:n]:
+        s.add(v)
+    return sum(s)
+
+
 REFUSED: list[Callable[..., Any]] = [
     by_another_dict,
     common_returned,
@@ -400,6 +408,7 @@ REFUSED: list[Callable[..., Any]] = [
     copy_returned,
     keys_returned,
     filled_with_keys,
+    sum_that_may_wrap,
     union_with_a_default,
     union_in_a_counter,
     updated_counter,
