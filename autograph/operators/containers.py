@@ -222,7 +222,10 @@ def plain_generator(
     element: Callable[..., Any], iterable: Iterable[Any], where: Callable[..., Any] | None, flat: bool
 ) -> Iterator[Any]:
     """The generator of a generator expression over plain values; iter() is taken at once, as Python does."""
-    return _generate(element, iter(iterable), where, flat)
+    made: Any = _generate(element, iter(iterable), where, flat)
+    made.__name__ = "<genexpr>"
+    made.__qualname__ = element.__qualname__.rpartition("<")[0] + made.__name__
+    return made  # type: ignore[no-any-return]
 
 
 def generator(

@@ -335,6 +335,12 @@ def who_finds_a_name_unbound(a: Any) -> Any:
 
 
 @odd
+def name_of_a_generator(a: Any) -> Any:
+    made = (x + y for x in range(a) for y in range(2))
+    return made.__name__, made.__qualname__, sum(made)
+
+
+@odd
 def names_of_methods(a: Any) -> Any:
     def m() -> Any:
         return 1
