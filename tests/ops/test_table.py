@@ -193,6 +193,8 @@ ARGUMENTS: tuple[Callable[..., Any], ...] = (
     lambda x, a, b: np.hstack(tup=[a, b]),
     lambda x, a, b: (np.ravel(a=a) + 0, np.zeros(shape=3), np.eye(N=2), np.full(shape=2, fill_value=b[1])),
     lambda x, a, b: np.transpose(a=np.outer(a, b), axes=(1, 0)) + 0,
+    lambda x, a, b: (a.searchsorted(1.0), a.searchsorted()),
+    lambda x, a, b: np.eye(()),
     lambda x, a, b: np.sum(),
     lambda x, a, b: np.cumsum(a, a, a),
     lambda x, a, b: np.var(a=a),

@@ -55,7 +55,7 @@ from runtime.execute.native.scalars import (
     truth,
     unary,
 )
-from runtime.execute.native.state import State
+from runtime.execute.native.state import Named, State
 from runtime.execute.native.ufunc_loops import call_on_gang, inner_loop
 from runtime.execute.native.values import (
     Arr,
@@ -486,7 +486,7 @@ def wanted_dtype(value: Val | None, default: np.dtype[Any]) -> np.dtype[Any]:
 
 def by_name(args: list[Val], keywords: dict[str, Val], *names: str) -> dict[str, Val]:
     """The arguments by name."""
-    found = dict(zip(names, args, strict=False)) | keywords
+    found = Named(zip(names, args, strict=False), **keywords)
     if len(found) < len(args) + len(keywords) or not set(found) <= set(names):
         raise Unlowered(f"other arguments than {', '.join(names)}")
     return found

@@ -299,6 +299,8 @@ def _linspace(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
 
 def _eye(state: State, args: list[Val], keywords: dict[str, Val]) -> Val:
     given = by_name(args, keywords, "N", "dtype") if "dtype" in keywords else by_name(args, keywords, "N")
+    if not isinstance(given["N"], Num):
+        raise Unlowered("np.eye of no number")
     (n,) = sizes(state, given["N"])
     dtype = wanted_dtype(given.get("dtype"), np.dtype(float))
     made = create(state, [n, n], dtype, True)

@@ -165,6 +165,13 @@ class State:
         return self.address(f"loop_{name}", found[0]), self.address(f"data_{name}", found[1])
 
 
+class Named(dict[str, Val]):
+    """Arguments by name; one that a call lacks, for which it raises, is left to the plan."""
+
+    def __missing__(self, name: str) -> Val:
+        raise Unlowered(f"a call without the argument {name}")
+
+
 def numbers(x: Val) -> list[Num]:
     """The items of a tuple of numbers, or the number itself."""
     found = list(x.items) if isinstance(x, Tup) else [x]
