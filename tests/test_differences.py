@@ -101,6 +101,28 @@ def test_3_fmin_of_equal_zeros() -> None:
         np.testing.assert_array_equal(ag.function(lower)(x, y), lower(x, y))  # equal, whatever their signs
 
 
+def test_3_bools_of_other_bytes() -> None:
+    odd = np.array([0, 1, 2, 255], np.uint8).view(bool)
+    with settings.override(executor="native"):
+        found = ag.function(lambda x: x.copy())(odd)
+        assert ag.function(lambda x, y: x == y)(odd, found).all() and (odd == found).all()
+    assert set(found.view(np.uint8)) <= {0, 1, 2, 255}
+
+
+def test_4_who_owns_the_memory_of_a_new_array() -> None:
+    x = np.arange(5.0)
+    for f in (
+        lambda x: np.roll(x, 1),
+        lambda x: np.linspace(x[0], x[1], 4),
+        lambda x: np.nonzero(x)[0],
+        lambda x: np.flatnonzero(x),
+    ):
+        with settings.override(executor="native"):
+            found = ag.function(f)(x)
+        assert found.dtype == f(x).dtype and found.tolist() == f(x).tolist()
+        assert not np.may_share_memory(found, x) and found.flags.writeable
+
+
 def test_4_equal_immutable_objects() -> None:
     f = ag.function(returns)
     for value in (1.5, 10**30, "ab" * 30, (1.5, "x")):
