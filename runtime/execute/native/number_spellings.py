@@ -276,6 +276,18 @@ def modf(x: Any) -> Any:
     return asked(math.copysign, size - whole, x), asked(math.copysign, whole, x)
 
 
+def power(a: Any, b: Any) -> Any:
+    """A Python int to a power that is none below 0: with each bit of the power, a square."""
+    only_if(all(integer(x) and dtype_of(x) is None for x in (a, b)))
+    left_if(b < 0)
+
+    def bit(left: Any, square: Any, made: Any) -> Any:
+        more = cond(left & 1 == 1, lambda: made * square, lambda: made)
+        return left >> 1, cond(left > 1, lambda: square * square, lambda: square), more
+
+    return while_loop(lambda left, square, made: left > 0, bit, (b, a, 1))[2]
+
+
 def gcd(a: Any, b: Any) -> Any:
     """math.gcd of two integers."""
     only_if(integer(a) and integer(b))
@@ -404,6 +416,7 @@ SPELLINGS: dict[Hashable, Function] = {
     "np.divmod": divided,
     "np.real": real,
     "py.contains": contains,
+    "pow": power,
     builtins.round: round_of,
     math.isclose: isclose,
     math.degrees: _float_times(180.0 / math.pi),

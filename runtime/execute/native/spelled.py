@@ -22,7 +22,7 @@ from runtime.ops.table import OPS
 from runtime.passes.pipeline import optimise
 from runtime.trace.api import trace_call
 from runtime.trace.record import Argument
-from runtime.types import ArrayType, ObjectType, StaticType, TupleType, Type, WeakType, describes
+from runtime.types import ArrayType, NumberType, ObjectType, StaticType, TupleType, Type, WeakType, describes
 
 TABLE: dict[Hashable, Callable[..., Any]] = {**spellings.SPELLINGS, **number_spellings.SPELLINGS}
 
@@ -121,4 +121,6 @@ def _agree(found: Type, wanted: Type) -> bool:
         return found.dtype == wanted.dtype and found.scalar == wanted.scalar and sizes
     if isinstance(found, StaticType) and describes(wanted, found.value):
         return True
+    if isinstance(wanted, NumberType):
+        return found in wanted.kinds
     return found == wanted or isinstance(wanted, ObjectType) and wanted.cls is None

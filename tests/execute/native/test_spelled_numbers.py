@@ -51,6 +51,7 @@ def cases(v, i):  # type: ignore[no-untyped-def]
             math.hypot(v, 2.0), math.hypot(v, v), math.hypot(v, i, 0.3), math.dist((v, 1.0), (i, 0.0))),
         "frexp": lambda v, i: (math.ldexp(v + 3e6, i - 3), *math.frexp(v - 3e6)),
         "bits": lambda v, i: (i.bit_length(), (-i).bit_length(), i.bit_count()),
+        "powers": lambda v, i: (2 ** i, (-3) ** i, i ** i, (i - 5) ** (i % 4), 1 ** (i * 1000)),
         "gcd": lambda v, i: (
             math.gcd(i, 12), math.gcd(-i, 0), math.lcm(i, 12), math.comb(i + 3, 3), math.comb(2, i)),
         "isqrt": lambda v, i: (math.isqrt(i * i * 1000), math.factorial(i)),
@@ -96,7 +97,14 @@ def test_what_is_odd(name: str) -> None:
 
 
 def refused(n, k):  # type: ignore[no-untyped-def]
-    return math.isqrt(n), math.comb(n, k), math.factorial(n), math.isclose(n, k, rel_tol=n), np.clip(n, k, k)
+    return (
+        n**k,
+        math.isqrt(n),
+        math.comb(n, k),
+        math.factorial(n),
+        math.isclose(n, k, rel_tol=n),
+        np.clip(n, k, k),
+    )
 
 
 def test_what_raises() -> None:
