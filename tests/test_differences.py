@@ -146,6 +146,17 @@ def uses_exchanged(x: Any) -> Any:
     return exchanged(x)
 
 
+def test_4_a_nan_of_constants_is_one_key() -> None:
+    def keys(n: Any) -> Any:
+        d = {}
+        for i in range(n):
+            d[float("nan")] = i
+        return len(d)
+
+    assert keys(3) == 3
+    assert ag.function(keys)(np.int64(3)) == 1
+
+
 def test_5_functions_exchanged_behind_the_traces_back() -> None:
     f = ag.function(uses_exchanged)
     with pytest.raises(ag.GuardError, match="global 'exchanged'"):
