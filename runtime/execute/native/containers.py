@@ -6,22 +6,31 @@ container has no code for raises Unlowered.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeGuard
 
-from runtime.execute.native import dicts, list_methods, lists, queues, searches
+from runtime.execute.native import list_methods, lists
 from runtime.execute.native.emit import Emitter
 from runtime.execute.native.kinds import Unlowered
 from runtime.execute.native.state import State
 from runtime.execute.native.values import LISTS, Cut, Entries, Keyed, Lists, Method, Num, Queue, Static, Val
+from runtime.lazy import Lazy
 
+if TYPE_CHECKING:
+    from runtime.execute.native import dicts, queues, searches
+else:  # most programs have lists only
+    _IN = "runtime.execute.native."
+    dicts, queues, searches = Lazy(f"{_IN}dicts"), Lazy(f"{_IN}queues"), Lazy(f"{_IN}searches")
+
+_CLASSES = (dict, set, Counter, defaultdict, deque)
 Container = Keyed | Queue | Lists
 CONTAINERS = (Keyed, Queue, *LISTS)
 
 
-def is_class(x: object) -> bool:
+def is_class(x: object) -> TypeGuard[type]:
     """Whether a call of it makes a container of another one's items, or an empty one."""
-    return x is deque or dicts.is_class(x)
+    return any(x is cls for cls in _CLASSES)
 
 
 def dict_of(state: State, maker: Hashable, items: Sequence[Val]) -> Keyed:
@@ -36,7 +45,7 @@ def made_by(
     given = [_given(state, x, cls) for x in args]
     if cls is deque:
         return queues.made(state, maker, given, keywords)
-    if not dicts.is_class(cls) or keywords:
+    if not is_class(cls) or keywords:
         raise Unlowered("a container that is made with keywords")
     return dicts.made_by(state, maker, cls, given)
 
@@ -50,6 +59,10 @@ def _given(state: State, x: Val, target: object) -> Val:
 
 def length(e: Emitter, x: Container | Entries) -> Num:
     """`len(x)`."""
+    if isinstance(x, LISTS):
+        return lists.length(e, x)
+    if isinstance(x, LISTS):
+        return lists.length(e, x)
     return queues.length(e, x) if isinstance(x, Queue) else dicts.length(e, x)
 
 
@@ -113,7 +126,9 @@ def called(state: State, maker: Hashable, m: Method, args: Sequence[Val]) -> Val
 
 def listed(state: State, x: Val, target: object) -> Lists | None:
     """The items of a dict, a view of one, a set or a deque as a list, for what takes all of them."""
-    return queues.settled(state, x) if isinstance(x, Queue) else dicts.listed(state, x, target)
+    if isinstance(x, Queue):
+        return queues.settled(state, x)
+    return dicts.listed(state, x, target) if isinstance(x, (Keyed, Entries)) else None
 
 
 def gone_over(state: State, x: Val) -> tuple[Callable[[], str], Lists] | None:
@@ -121,6 +136,8 @@ def gone_over(state: State, x: Val) -> tuple[Callable[[], str], Lists] | None:
     many items there are, and these as a list."""
     if isinstance(x, Queue):
         return queues.steps(state, x), x.items
+    if not isinstance(x, (Keyed, Entries)):
+        return None
     found = dicts.gone_over(x)
     items = dicts.as_list(x)
     return None if found is None or items is None else (dicts.steps(state, found), items)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Sequence
-from typing import TypeGuard
 
 from runtime.execute.native import hashes, lists, merge
 from runtime.execute.native.array_lists import trips
@@ -46,7 +45,6 @@ OF_SETS = ("add", "remove", "discard", "clear", "update", "copy")
 OF_TWO_SETS = (
     "union", "intersection", "difference", "symmetric_difference", "isdisjoint", "issubset", "issuperset",
 )  # fmt: skip
-_CLASSES = (dict, set, Counter, defaultdict)
 _MISSING = (int, float, list)  # what dicts with defaults call
 
 
@@ -56,11 +54,6 @@ def made(state: State, maker: Hashable, items: Sequence[Val], cls: type = dict) 
     for key, value in zip(items[::2], items[1::2], strict=True):
         set_item(state, found, key, value)
     return found
-
-
-def is_class(x: object) -> TypeGuard[type]:
-    """Whether it is a class of dicts or of sets."""
-    return any(x is cls for cls in _CLASSES)
 
 
 def made_by(state: State, maker: Hashable, cls: type, args: Sequence[Val]) -> Keyed:

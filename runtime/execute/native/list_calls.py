@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from runtime.execute.native import lists, queues
+from runtime.execute.native import lists
 from runtime.execute.native.array_lists import as_array, form_of, joined_rows, trips
 from runtime.execute.native.arrays import copied, create, item_at, store, turned
 from runtime.execute.native.elementwise import assigned, is_array, operator
@@ -19,7 +20,13 @@ from runtime.execute.native.kinds import PYTHON_FLOAT, PYTHON_INT, Unlowered
 from runtime.execute.native.scalars import binary
 from runtime.execute.native.state import State
 from runtime.execute.native.values import LISTS, Arr, ArrayList, Lazy, Num, Queue, Val, lift, one
+from runtime.lazy import Lazy as LazyModule
 from runtime.ops.table import BY_OPTION
+
+if TYPE_CHECKING:
+    from runtime.execute.native import queues
+else:
+    queues = LazyModule("runtime.execute.native.queues")
 
 COMPENSATED = sys.version_info >= (3, 12)  # how `sum` adds floats
 

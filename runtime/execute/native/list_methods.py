@@ -7,8 +7,9 @@ items are those of the others.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING
 
-from runtime.execute.native import array_lists, lists, nested_lists, searches
+from runtime.execute.native import array_lists, lists, nested_lists
 from runtime.execute.native.array_lists import trips
 from runtime.execute.native.arrays import item_at, memory
 from runtime.execute.native.arrays import sliced as cut
@@ -34,6 +35,12 @@ from runtime.execute.native.values import (
     Val,
     one,
 )
+from runtime.lazy import Lazy
+
+if TYPE_CHECKING:
+    from runtime.execute.native import searches
+else:
+    searches = Lazy("runtime.execute.native.searches")
 
 METHODS = ("append", "pop", "copy", "extend", "insert", "remove", "index", "count", "reverse", "clear")
 MOST = 1 << 40  # numbers that no list has

@@ -29,7 +29,6 @@ from runtime.execute.native import (
     plain_nodes,
     ranges,
     shares,
-    spelled,
     streams,
     telling,
 )
@@ -78,12 +77,13 @@ from runtime.ops.table import NO_LIST
 from runtime.types import ArrayType, Type
 
 if TYPE_CHECKING:
-    from runtime.execute.native import handed_on, independent, linear, loop_vectors, masked, tallies
+    from runtime.execute.native import handed_on, independent, linear, loop_vectors, masked, spelled, tallies
 else:  # what loops and products need: whoever lowers a loop waits for it, so in the user's thread
     _IN = "runtime.execute.native."
     handed_on, independent = LazyModule(f"{_IN}handed_on"), LazyModule(f"{_IN}independent")
     linear, loop_vectors = LazyModule(f"{_IN}linear"), LazyModule(f"{_IN}loop_vectors")
     masked, tallies = LazyModule(f"{_IN}masked"), LazyModule(f"{_IN}tallies")
+    spelled = LazyModule(f"{_IN}spelled")
 
 
 def lower(

@@ -11,7 +11,7 @@ import functools
 import inspect
 import operator
 from collections.abc import Sequence
-from typing import TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 
@@ -20,11 +20,8 @@ from runtime.dataclass import dataclass
 from runtime.execute.native import (
     complexes,
     containers,
-    dict_calls,
-    dicts,
     elementwise,
     gathers,
-    heaps,
     iterables,
     list_calls,
     list_methods,
@@ -70,9 +67,17 @@ from runtime.execute.native.waiting import IN_PLACE, UNARY, along_lines
 from runtime.execute.native.waiting import elementwise as is_elementwise
 from runtime.execute.native.waiting import reduction as is_reduction
 from runtime.ir.graph import Node
+from runtime.lazy import Lazy as LazyModule
 from runtime.ops.table import BY_METHOD, as_function
 from runtime.ops.words import said
 from runtime.types import ArrayType
+
+if TYPE_CHECKING:
+    from runtime.execute.native import dict_calls, dicts, heaps
+else:  # few programs have these
+    _IN = "runtime.execute.native."
+    dict_calls, dicts = LazyModule(f"{_IN}dict_calls"), LazyModule(f"{_IN}dicts")
+    heaps = LazyModule(f"{_IN}heaps")
 
 MAKERS = {"shape", "N", "start", "stop"}  # what functions that make arrays may be told by name
 BOUNDS = {"min", "max"} & inspect.signature(np.clip).parameters.keys()  # names since NumPy 2.1
@@ -292,7 +297,8 @@ def called(state: State, node: Node, target: object, args: list[Val], keywords: 
             return made_of
     if containers.is_class(target):
         return containers.made_by(state, node.outputs[0], target, args, keywords)
-    if not keywords and (heap := heaps.function(target, args)) is not None:
+    ordered = getattr(target, "__module__", "") == "_heapq" and not keywords
+    if ordered and (heap := heaps.function(target, args)) is not None:
         return heap(state)
     ufunc = getattr(target, "__self__", None)
     if isinstance(ufunc, np.ufunc) and target == ufunc.at and not keywords:
