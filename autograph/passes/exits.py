@@ -171,14 +171,28 @@ class _Exits:
         done = self.work.fresh("did_finally")
         self.work.flags.add(done)
         self.work.pending_returns.add(self.function)
+        returned = any(isinstance(jump, gast.Return) for jump in leaving(whole.body))
         whole.body = self.suite(whole.body, (*around, whole))
         self.left[whole] = done
         again = locate(gast.Raise(exc=None, cause=None), final[-1])
         handler.body = self.suite([*map(self.work.clone, final), again], (*around, whole))
         del self.left[whole]
-        rest = locate(branch(negation(load(done)), self.suite(final, around)), final[0])
-        start = locate(assign(done, constant(False)), stmt)
-        return [start, *self.asked(whole, around, False, [rest])]
+        before: list[gast.AST] = [assign(done, constant(False))]
+        start, end = self.kept(final, before) if returned else ([], [])
+        rest = branch(negation(load(done)), [*start, *self.suite(final, around), *end])
+        after = self.asked(whole, around, False, [locate(rest, final[0])])
+        return [*(locate(part, stmt) for part in before), *after]
+
+    def kept(self, final: list[Any], before: list[gast.AST]) -> tuple[list[gast.AST], list[gast.AST]]:
+        """What keeps a return that is still to be taken while a final part asks for returns of its own."""
+        if not any(isinstance(part, (*LOOPS, *GUARDS)) and leaving([part]) for part in statements(final)):
+            return [], []
+        flag, value = self.return_names()
+        pending, result = self.work.fresh("is_pending"), self.work.fresh("pending_value")
+        before.append(assign(value, constant(None)))
+        start = [assign(pending, load(flag)), assign(result, load(value)), assign(flag, constant(False))]
+        end = [assign(flag, load(pending)), assign(value, load(result))]
+        return [locate(part, final[0]) for part in start], [locate(part, final[-1]) for part in end]
 
 
 def flagged(stmt: Any, flag: str, name: str) -> list[gast.AST]:

@@ -341,6 +341,40 @@ def name_of_a_generator(a: Any) -> Any:
 
 
 @odd
+def a_final_part_that_returns_at_times(a: Any) -> Any:
+    """A return waits while a final part runs that asks for returns of its own."""
+    seen: list[Any] = []
+
+    def straight(k: Any) -> Any:
+        try:
+            if k < 3:
+                return "body"
+            seen.append("no return")
+        finally:
+            try:
+                if k == a:
+                    return "final"
+            except ValueError:
+                pass
+            seen.append(k)
+        return "end"
+
+    def looping(k: Any) -> Any:
+        for i in range(3):
+            try:
+                if i == 1:
+                    return "body", i
+            finally:
+                for j in range(2):
+                    if i + j == k:
+                        return "final", j
+                seen.append((i, k))
+        return "end"
+
+    return [straight(k) for k in range(5)], [looping(k) for k in range(5)], seen
+
+
+@odd
 def names_of_methods(a: Any) -> Any:
     def m() -> Any:
         return 1
