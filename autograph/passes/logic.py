@@ -27,10 +27,13 @@ def logic(root: gast.FunctionDef, work: Work) -> gast.FunctionDef:
 
 
 class _Logic(Rewriter):
-    """tests: expressions of which only the truth matters; Python asks each part of them once."""
+    """tests: expressions of which only the truth matters; Python asks each part of them once.
+
+    once: those whose value matters unless it says no more than that they are left early."""
 
     def __init__(self, work: Work) -> None:
         self.work, self.tests = work, work.tests
+        self.once: set[gast.AST] = set()
 
     def visit_BoolOp(self, node: Any) -> Any:
         parts = list(node.values) if node in self.tests else self.threaded(node)
@@ -38,7 +41,7 @@ class _Logic(Rewriter):
             self.tests.update(parts)
         node.values = parts
         self.generic(node)
-        operator = self.operator(isinstance(node.op, gast.And), node in self.tests)
+        operator = self.operator(isinstance(node.op, gast.And), node in self.tests or node in self.once)
         first, *others = node.values
         return locate(self.work.ag(operator, first, *(lambda_((), value) for value in others)), node)
 
@@ -50,7 +53,7 @@ class _Logic(Rewriter):
         for value in node.values:
             same = isinstance(value, gast.BoolOp) and type(value.op) is type(node.op)
             parts += self.threaded(value) if same else [value]
-        self.tests.update(part for part in parts[:-1] if isinstance(part, gast.BoolOp))
+        self.once.update(part for part in parts[:-1] if isinstance(part, gast.BoolOp))
         return parts
 
     def operator(self, conjunction: bool, test: bool) -> str:

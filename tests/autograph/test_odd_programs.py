@@ -375,6 +375,11 @@ def a_final_part_that_returns_at_times(a: Any) -> Any:
 
 
 @odd
+def values_of_nested_logic(a: Any) -> Any:
+    return (a <= 4 and (a != 2 and 4 or 0) or a), (a and (a > 2 or 7)) or 5, ((a > 9 or "") and 1 or a) and 8
+
+
+@odd
 def names_of_methods(a: Any) -> Any:
     def m() -> Any:
         return 1
