@@ -35,6 +35,8 @@ def made(state: State, maker: Hashable, args: Sequence[Val], keywords: Mapping[s
     limit = most.const if isinstance(most, Num) else None
     if type(limit) is not int and not (isinstance(most, Static) and most.value is None):
         raise Unlowered("a deque whose longest length is not known")
+    if type(limit) is int and not 0 <= limit <= SIZE:
+        raise Unlowered("a deque whose longest length is no length")  # Python raises
     items = lists.made(state, (maker, "items"), ())
     head, changes = (state.e.slot("i64") for _ in range(2))
     for cell in (head, changes):

@@ -166,7 +166,14 @@ def one_or_the_other(x, n):  # type: ignore[no-untyped-def]
     return list(q), list(p)
 
 
-REFUSED: list[Callable[..., Any]] = [given_back, turned, one_or_the_other]
+def of_no_length(x, n):  # type: ignore[no-untyped-def]
+    q = deque([], -1)
+    for k in range(n):
+        q.append(k)
+    return list(q)
+
+
+REFUSED: list[Callable[..., Any]] = [given_back, turned, one_or_the_other, of_no_length]
 
 
 @pytest.mark.parametrize("function", REFUSED, ids=[f.__name__ for f in REFUSED])
