@@ -146,6 +146,8 @@ def _compared(e: Emitter, a: Val, b: Val) -> tuple[str, str]:
     """Whether a number is less than another one of the same kinds, and whether they are equal."""
     assert isinstance(a, Num) and isinstance(b, Num)
     if all(kind.kind == "f" for kind in a.members):
+        if any(kind.weak for kind in a.members) and any(kind.bits < 64 for kind in a.members):
+            raise Unlowered("a heap of floats and of shorter ones")  # to which NumPy rounds them
         return tuple(e.op(f"fcmp {op} {a.llvm} {a.text}, {b.text}") for op in ("olt", "oeq"))  # type: ignore[return-value]
     if len(a.members) > 1:
         if any(kind.kind not in "bi" for kind in a.members):
@@ -154,7 +156,7 @@ def _compared(e: Emitter, a: Val, b: Val) -> tuple[str, str]:
     else:
         texts = [extended(e, with_sign(e, x)) for x in (a, b)]
         e.flush()
-    sign = "u" if a.scalar.kind == "u" and a.scalar.bits == 64 else "s"
+    sign = "u" if any(kind.kind == "u" and kind.bits == 64 for kind in a.members) else "s"
     return e.op(f"icmp {sign}lt i64 {texts[0]}, {texts[1]}"), e.op(f"icmp eq i64 {texts[0]}, {texts[1]}")
 
 

@@ -135,8 +135,18 @@ def out_of_items(x, n):  # type: ignore[no-untyped-def]
     return len(h)
 
 
+def bools_and_ints(x, n):  # type: ignore[no-untyped-def]
+    h, pairs = [], []
+    for i in range(n):
+        heapq.heappush(h, i % 3 - 1)
+        heapq.heappush(h, bool(x[i] > 0))
+        heapq.heappush(pairs, (i % 3 - 1 if i % 2 else x[i] > 0, i))
+    return [heapq.heappop(h) for _ in range(n)], h, pairs
+
+
 CASES: list[Callable[..., Any]] = [
     in_order, largest, of_pairs, ties, floats, nan, made_one, unsigned, small, shortest, events, out_of_items,
+    bools_and_ints,
 ]  # fmt: skip
 
 
@@ -188,7 +198,17 @@ def put_in_by_another(x, n):  # type: ignore[no-untyped-def]
     return h
 
 
-REFUSED: list[Callable[..., Any]] = [of_texts, of_ints_and_floats, of_objects, put_in_by_another]
+def floats_and_shorter_ones(x, n):  # type: ignore[no-untyped-def]
+    h = []
+    for v in x[:n]:
+        heapq.heappush(h, np.float32(v * 0.1))
+        heapq.heappush(h, float(v) * 0.1)
+    return h
+
+
+REFUSED: list[Callable[..., Any]] = [
+    of_texts, of_ints_and_floats, of_objects, put_in_by_another, floats_and_shorter_ones,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("function", REFUSED, ids=[f.__name__ for f in REFUSED])
