@@ -272,6 +272,7 @@ def _array(state: State, obj: str, form: Held) -> Arr:
 def trips(state: State, n: str) -> Iterator[str]:
     """A loop that counts from 0 up to n: the number of the trip."""
     e = state.e
+    e.flush()  # checks that the first trip acts on would be forgotten where there is none
     state.depth += 1
     head, body, out, before = e.block("each"), e.block("item"), e.block("over"), e.here
     e.jump(head)

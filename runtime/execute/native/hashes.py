@@ -111,6 +111,7 @@ def put_in(state: State, x: Keyed, parts: Sequence[Part]) -> None:
     hashed = _hash(e, [_bits(e, number) for _, number in parts])
     wanted = e.effect(f"shl i64 {e.effect(f'add nuw nsw i64 {lists.length(e, x.keys).text}, 1')}, 1")
     size = e.effect(f"load i64, ptr {x.index.length}")
+    e.flush()
     with e.seldom(e.effect(f"icmp ugt i64 {wanted}, {size}")):
         _again(state, x, [column for column, _ in parts], size)
     n = lists.length(e, x.keys).text
@@ -143,6 +144,7 @@ def settled(state: State, x: Keyed, columns: Sequence[Listing]) -> None:
     e = state.e
     if x.alive is None:
         return
+    e.flush()  # before the ways part: on one of them others would forget what waits
     gone = e.effect(f"icmp ne i64 {lists.length(e, x.keys).text}, {e.effect(f'load i64, ptr {x.count}')}")
     with e.seldom(gone):
         _again(state, x, columns, e.effect(f"load i64, ptr {x.index.length}"))

@@ -137,6 +137,7 @@ def _cut_off(state: State, x: Queue) -> None:
 def settled(state: State, x: Queue) -> Lists:
     """The list, which has no other items."""
     e = state.e
+    e.flush()  # before the ways part: on one of them others would forget what waits
     with e.seldom(e.effect(f"icmp ne i64 {_load(e, x.head)}, 0")):
         _cut_off(state, x)
     e.version += 1

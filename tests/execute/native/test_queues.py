@@ -179,3 +179,46 @@ REFUSED: list[Callable[..., Any]] = [given_back, turned, one_or_the_other, of_no
 @pytest.mark.parametrize("function", REFUSED, ids=[f.__name__ for f in REFUSED])
 def test_what_has_no_native_code_is_left_to_the_plan(function: Callable[..., Any]) -> None:
     both(function, [(X, n) for n in (40, 3, 0)], lowered=False)
+
+
+def no_hole(x, n):  # type: ignore[no-untyped-def]
+    q = deque([1, 2, 3])
+    if n:
+        q.popleft()
+    large = int(x[0]) * 4
+    return sum(q), large
+
+
+def no_hole_to_go_over(x, n):  # type: ignore[no-untyped-def]
+    q = deque([1, 2, 3])
+    if n:
+        q.popleft()
+    large, total = int(x[0]) * 4, 0
+    for v in q:
+        total += v
+    return total, large
+
+
+def nothing_to_extend_by(x, n):  # type: ignore[no-untyped-def]
+    items, more = [], []
+    for k in range(n):
+        more.append(k)
+    large = int(x[0]) * 4
+    items.extend(more)
+    return items, large
+
+
+def nothing_taken_out(x, n):  # type: ignore[no-untyped-def]
+    d = {1: 2, 3: 4, 5: 6}
+    if n == 1:
+        del d[3]
+    large = int(x[0]) * 4
+    return sum(d.values()), large
+
+
+WAYS: list[Callable[..., Any]] = [no_hole, no_hole_to_go_over, nothing_to_extend_by, nothing_taken_out]
+
+
+@pytest.mark.parametrize("function", WAYS, ids=[f.__name__ for f in WAYS])
+def test_a_check_that_waits_is_acted_on_where_the_ways_part(function: Callable[..., Any]) -> None:
+    both(function, [(np.full(5, x), n) for x in (1, 1 << 62) for n in (2, 0, 1)])
