@@ -61,8 +61,6 @@ def length(e: Emitter, x: Container | Entries) -> Num:
     """`len(x)`."""
     if isinstance(x, LISTS):
         return lists.length(e, x)
-    if isinstance(x, LISTS):
-        return lists.length(e, x)
     return queues.length(e, x) if isinstance(x, Queue) else dicts.length(e, x)
 
 
