@@ -470,6 +470,12 @@ _LIBRARIES = {"runtime", "autograph", "numpy", "scipy", "cupy", *sys.stdlib_modu
 
 
 # ------------------------------------------------------------------------------------------ traces
+def _loops(concrete: ConcreteFunction) -> Mapping[Span, str]:
+    """Why loops are not native, as far as that is known now: nothing waits for the compiler."""
+    native = None if concrete.pending else concrete.native
+    return native.loops if native else {}
+
+
 def _executor(concrete: ConcreteFunction) -> str:
     """What runs the calls of a trace at present."""
     now = concrete.executor
@@ -524,7 +530,7 @@ def _trace(record: TraceRecord, found: _Statements) -> TraceExplanation:
         guards,
         concrete.notes,
         tuple(sorted(inlined)),
-        tuple(found.traced(concrete.graph, concrete.notes, concrete.native.loops if concrete.native else {})),
+        tuple(found.traced(concrete.graph, concrete.notes, _loops(concrete))),
         tuple(str(concrete.passes).splitlines()),
         _executor(concrete),
         _weighed(record, concrete),

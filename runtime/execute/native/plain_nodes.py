@@ -148,7 +148,8 @@ def by_name(node: Node, args: list[Val]) -> tuple[int, dict[str, Val]]:
     """How many arguments of a node come by position, and the others."""
     count = len(args) - len(node.keywords)
     keywords = dict(zip(node.keywords, args[count:], strict=True))
-    if node.op.startswith("np.") and not (count or MAKERS & keywords.keys()):
+    alone = count or MAKERS & keywords.keys() or node.op.endswith(".accumulate")
+    if node.op.startswith("np.") and not alone:
         raise Unlowered(f"{node.op} without an argument by position")
     return count, keywords
 
