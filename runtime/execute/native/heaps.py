@@ -15,17 +15,14 @@ from runtime.execute.native import lists
 from runtime.execute.native.array_lists import trips
 from runtime.execute.native.emit import FALSE, TRUE, Emitter
 from runtime.execute.native.kinds import Unlowered
-from runtime.execute.native.merge import of_two_kinds
+from runtime.execute.native.merge import of_numbers
 from runtime.execute.native.shares import Serial
 from runtime.execute.native.state import State
 from runtime.execute.native.values import (
     LISTS,
-    Listing,
     Lists,
     Num,
-    Shared,
     Static,
-    Table,
     Tup,
     Val,
     extended,
@@ -173,7 +170,7 @@ def function(target: object, args: Sequence[Val]) -> Callable[[State], Val] | No
     found = next((run for f, run in _FUNCTIONS.items() if f is target), None)
     if found is None or not args or not isinstance(args[0], LISTS):
         return None
-    if len(args) != (2 if found in (push, replace) else 1) or not _in_cells(args[0]):
+    if len(args) != (2 if found in (push, replace) else 1) or not of_numbers(args[0]):
         raise Unlowered("a heap of other things than numbers and tuples of numbers")
     return functools.partial(_call, found, args)
 
@@ -185,10 +182,3 @@ def _call(run: Callable[..., Val], args: Sequence[Val], state: State) -> Val:
         raise Unlowered("a heap for several elements at once")
     state.e.flush()
     return run(state, *args)
-
-
-def _in_cells(x: Lists) -> bool:
-    """Whether a list is one of numbers, or of tuples of them."""
-    if isinstance(x, Table):
-        return all(map(_in_cells, x.columns))
-    return isinstance(x, (Listing, Shared)) or of_two_kinds(x)

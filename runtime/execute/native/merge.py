@@ -223,6 +223,13 @@ def of_two_kinds(x: Lists) -> bool:
     return isinstance(x, Mixed) and not isinstance(x.payloads, Nested)
 
 
+def of_numbers(x: Lists) -> bool:
+    """Whether it is a list of numbers, or of tuples of them."""
+    if isinstance(x, Table):
+        return all(map(of_numbers, x.columns))
+    return isinstance(x, (Listing, Shared)) or of_two_kinds(x)
+
+
 def _kinds(x: Lists) -> Members:
     """The kinds of numbers that are in a list; none where nothing was put in."""
     if isinstance(x, Mixed):

@@ -11,12 +11,12 @@ from runtime.execute.native import lists
 from runtime.execute.native.array_lists import trips
 from runtime.execute.native.emit import FALSE, TRUE, Emitter
 from runtime.execute.native.kinds import PYTHON_BOOL, PYTHON_INT, Unlowered
-from runtime.execute.native.merge import of_two_kinds
+from runtime.execute.native.merge import of_numbers
 from runtime.execute.native.ranges import SIZE
 from runtime.execute.native.scalars import binary, truth
 from runtime.execute.native.shares import Serial
 from runtime.execute.native.state import State
-from runtime.execute.native.values import Listing, Lists, Num, Shared, Table, Tup, Val, one
+from runtime.execute.native.values import Lists, Num, Tup, Val, one
 
 
 def contains(state: State, x: Lists, item: Val) -> Num:
@@ -80,16 +80,10 @@ def _prepared(state: State, x: Lists, item: Val) -> None:
     e = state.e
     if e.part is not None:
         raise Serial
-    if e.gang is not None or not _in_cells(x):
+    if e.gang is not None or not of_numbers(x):
         raise Unlowered("a search in a list of other things than numbers and tuples of numbers")
     e.flush()
     _not_nan(e, item)
-
-
-def _in_cells(x: Lists) -> bool:
-    if isinstance(x, Table):
-        return all(map(_in_cells, x.columns))
-    return isinstance(x, (Listing, Shared)) or of_two_kinds(x)
 
 
 def _not_nan(e: Emitter, item: Val) -> None:
